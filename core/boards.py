@@ -1,0 +1,171 @@
+"""Boards in storage: create, read, list, change."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.board import board_from_json, board_to_json
+from core.buckets import check_buckets
+from core.database import Database, batch_get
+from core.errors import LeaderboardExists, LeaderboardNotFound, VersionConflict
+from core.ids import check_id, check_text
+from core.limits import MAX_BOARDS_PAGE, MAX_TITLE_BYTES, check_limit
+from core.model import UNSET, Board, Page, RankBucket, Unset
+from core.pages import decode_token, encode_token
+from core.tables import BOARD_INDEX
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+
+# All boards are listed in one index partition: creating or changing boards is the rarest of writes.
+_LISTED = "boards"
+
+
+class Boards:
+    """The boards of one database, remembered for a few seconds, since every request needs its own.
+
+    What others change is seen within `cache_seconds`; nothing of a board's order can change, only its title,
+    buckets and the like, and a deleted board's generation.
+    """
+
+    def __init__(self, db: Database, cache_seconds: float = 5.0) -> None:
+        self._db = db
+        self._cache_seconds = cache_seconds
+        self._cache: dict[str, tuple[float, Board]] = {}
+
+    def create(self, board: Board) -> Board:
+        """Store a new board.
+
+        Raises:
+            LeaderboardExists: the id is taken.
+
+        Costs one conditional PutItem: a write unit a KB, and as much for the list.
+        """
+        try:
+            self._db.client.put_item(
+                TableName=self._db.tables.boards,
+                Item=_to_item(board),
+                ConditionExpression="attribute_not_exists(board)",
+            )
+        except self._db.client.exceptions.ConditionalCheckFailedException:
+            raise LeaderboardExists(f"id: there is a leaderboard {board.id!r} already") from None
+        return self._remember(board)
+
+    def get(self, board_id: str) -> Board:
+        """Read a board: nothing while remembered, else half a read unit.
+
+        Raises:
+            LeaderboardNotFound: no board has this id.
+        """
+        board = self.get_many([board_id]).get(board_id)
+        if board is None:
+            raise LeaderboardNotFound(f"there is no leaderboard {board_id[:256]!r}")
+        return board
+
+    def get_many(self, board_ids: Iterable[str]) -> dict[str, Board]:
+        """Read boards by id, leaving out those that do not exist: half a read unit for each not remembered.
+
+        Raises:
+            InvalidInput: an id is malformed.
+        """
+        wanted = dict.fromkeys(board_ids)
+        found: dict[str, Board] = {}
+        missing: list[str] = []
+        now = time.monotonic()
+        for board_id in wanted:
+            check_id("id", board_id)
+            until, board = self._cache.get(board_id, (0.0, None))
+            if board is not None and until > now:
+                found[board_id] = board
+            else:
+                missing.append(board_id)
+        for board in self._fetch(missing):
+            found[board.id] = self._remember(board)
+        return found
+
+    def update(
+        self,
+        board_id: str,
+        version: int,
+        *,
+        title: str | Unset | None = UNSET,
+        rank_buckets: Sequence[RankBucket] | Unset = UNSET,
+    ) -> Board:
+        """Change a board that nobody changed since `version`.
+
+        Raises:
+            LeaderboardNotFound: no board has this id.
+            VersionConflict: the board has another version by now.
+            InvalidInput: naming the field and the rule.
+
+        Costs a consistent read and one conditional PutItem.
+        """
+        check_id("id", board_id)
+        current = next(iter(self._fetch([board_id], consistent=True)), None)
+        if current is None:
+            raise LeaderboardNotFound(f"there is no leaderboard {board_id!r}")
+        changed = replace(current, version=version + 1)
+        if not isinstance(title, Unset):
+            if title is not None:
+                check_text("title", title, MAX_TITLE_BYTES)
+            changed = replace(changed, title=title)
+        if not isinstance(rank_buckets, Unset):
+            changed = replace(changed, rank_buckets=check_buckets(rank_buckets))
+        try:
+            self._db.client.put_item(
+                TableName=self._db.tables.boards,
+                Item=_to_item(changed),
+                ConditionExpression="version = :version AND generation = :generation",
+                ExpressionAttributeValues={
+                    ":version": {"N": str(version)},
+                    ":generation": {"S": current.generation},
+                },
+            )
+        except self._db.client.exceptions.ConditionalCheckFailedException:
+            raise VersionConflict(
+                f"version: the leaderboard has been changed since version {version}; read it again"
+            ) from None
+        return self._remember(changed)
+
+    def page(self, limit: int, next_token: str | None = None) -> Page[Board]:
+        """Read a page of boards in the order of their ids: half a read unit for each 4 KB.
+
+        Raises:
+            InvalidInput: the limit or the token.
+        """
+        check_limit("limit", limit, MAX_BOARDS_PAGE)
+        values: dict[str, AttributeValueTypeDef] = {":listed": {"S": _LISTED}}
+        condition = "listed = :listed"
+        if next_token is not None:
+            values[":after"] = {"S": decode_token("boards", next_token).decode()}
+            condition += " AND board > :after"
+        answer = self._db.client.query(
+            TableName=self._db.tables.boards,
+            IndexName=BOARD_INDEX,
+            KeyConditionExpression=condition,
+            ExpressionAttributeValues=values,
+            Limit=limit,
+        )
+        boards = [board_from_json(item["definition"]["S"]) for item in answer["Items"]]
+        more = "LastEvaluatedKey" in answer
+        return Page(boards, encode_token("boards", boards[-1].id.encode()) if more else None)
+
+    def _fetch(self, board_ids: Sequence[str], *, consistent: bool = False) -> list[Board]:
+        keys: list[dict[str, AttributeValueTypeDef]] = [{"board": {"S": board_id}} for board_id in board_ids]
+        items = batch_get(self._db, self._db.tables.boards, keys, consistent=consistent)
+        return [board_from_json(item["definition"]["S"]) for item in items]
+
+    def _remember(self, board: Board) -> Board:
+        self._cache[board.id] = (time.monotonic() + self._cache_seconds, board)
+        return board
+
+
+def _to_item(board: Board) -> "dict[str, AttributeValueTypeDef]":
+    return {
+        "board": {"S": board.id},
+        "listed": {"S": _LISTED},
+        "generation": {"S": board.generation},
+        "version": {"N": str(board.version)},
+        "definition": {"S": board_to_json(board)},
+    }

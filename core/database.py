@@ -1,0 +1,156 @@
+"""The connection to DynamoDB: its tables, what each call consumed, and its errors in our words."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+
+from core.errors import Throttled
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+
+# Reads and writes that wait longer than this are better tried again; DynamoDB answers in milliseconds.
+_CONFIG = Config(
+    connect_timeout=2,
+    read_timeout=5,
+    max_pool_connections=64,
+    retries={"mode": "standard", "total_max_attempts": 5},
+)
+_THROTTLES = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "ThrottlingException",
+        "TransactionConflictException",
+        "TransactionInProgressException",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The names of the four tables."""
+
+    scores: str
+    counters: str
+    boards: str
+    archives: str
+
+    @classmethod
+    def with_prefix(cls, prefix: str) -> "Tables":
+        """Name the tables of the stack called `prefix`."""
+        return cls(*(f"{prefix}-{table}" for table in ("scores", "counters", "boards", "archives")))
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A client and the tables that it works on. Safe to share between threads."""
+
+    client: "DynamoDBClient"
+    tables: Tables
+
+
+@dataclass
+class Meter:
+    """What DynamoDB said that a piece of work consumed."""
+
+    read_units: float = 0.0
+    write_units: float = 0.0
+    requests: int = 0
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def add(self, operation: str, parsed: dict[str, Any]) -> None:
+        """Add one answer's figures."""
+        reported = parsed.get("ConsumedCapacity") or []
+        units = sum(
+            one.get("CapacityUnits", 0.0) for one in (reported if isinstance(reported, list) else [reported])
+        )
+        with self._lock:
+            self.requests += 1
+            if operation in _READS:
+                self.read_units += units
+            else:
+                self.write_units += units
+
+
+_BATCH_GET_LIMIT = 100
+_READS = frozenset({"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"})
+_METERED = _READS | {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
+_meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
+
+
+@contextmanager
+def metered() -> Iterator[Meter]:
+    """Measure what the block consumes, in the threads that it starts through `core.parallel` too."""
+    meter = Meter()
+    token = _meters.set((*_meters.get(), meter))
+    try:
+        yield meter
+    finally:
+        _meters.reset(token)
+
+
+def connect(
+    tables: Tables,
+    *,
+    region: str,
+    endpoint_url: str | None = None,
+    access_key: str | None = None,
+    secret_key: str | None = None,
+) -> Database:
+    """Open a client; no call is made. Without keys, the usual AWS credentials apply."""
+    client = boto3.client(
+        "dynamodb",
+        region_name=region,
+        endpoint_url=endpoint_url,
+        aws_access_key_id=access_key,
+        aws_secret_access_key=secret_key,
+        config=_CONFIG,
+    )
+    events = client.meta.events
+    events.register("before-parameter-build.dynamodb", _ask_for_consumption)
+    events.register("after-call.dynamodb", _after_call)
+    return Database(client, tables)
+
+
+def _ask_for_consumption(params: dict[str, Any], model: Any, **_: object) -> None:
+    if model.name in _METERED:
+        params["ReturnConsumedCapacity"] = "TOTAL"
+
+
+def _after_call(parsed: dict[str, Any], model: Any, **_: object) -> None:
+    if model.name in _METERED:
+        for meter in _meters.get():
+            meter.add(model.name, parsed)
+    if parsed.get("Error", {}).get("Code") in _THROTTLES:
+        raise Throttled("the database is busy; nothing is lost, try again in a moment")
+
+
+def batch_get(
+    db: Database,
+    table: str,
+    keys: "Sequence[Mapping[str, AttributeValueTypeDef]]",
+    *,
+    consistent: bool = False,
+) -> list[dict[str, Any]]:
+    """Read items by their keys, in no order: half a read unit for each 4 KB of an item, twice if consistent.
+
+    One round trip for each 100 keys, and more where DynamoDB leaves some for later.
+    """
+    found: list[dict[str, Any]] = []
+    waiting = list(keys)
+    while waiting:
+        batch, waiting = waiting[:_BATCH_GET_LIMIT], waiting[_BATCH_GET_LIMIT:]
+        answer = db.client.batch_get_item(RequestItems={table: {"Keys": batch, "ConsistentRead": consistent}})
+        found += answer["Responses"].get(table, [])
+        left = answer.get("UnprocessedKeys", {})
+        if table in left:
+            waiting += left[table]["Keys"]
+    return found

@@ -1,0 +1,82 @@
+"""What stream records say, and what they change in derived data. Pure.
+
+Everything is taken from a record's two images alone, so whoever wrote the entry is counted: this code, an
+operator in the console, TTL.
+"""
+
+import base64
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from core.keys import split_standings
+
+
+class Poison(ValueError):
+    """A record that is no change of an entry; it is set aside and never stops the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry's change: its items before and after, None where there was or is none."""
+
+    sequence: int
+    at: datetime
+    standings: str
+    participant: str
+    old: Mapping[str, Any] | None
+    new: Mapping[str, Any] | None
+
+
+def read_change(record: Mapping[str, Any]) -> Change:
+    """Read a stream record, as GetRecords or a Lambda event gives it.
+
+    Raises:
+        Poison: the record is malformed, or about an item that is no entry.
+    """
+    try:
+        body = record["dynamodb"]
+        standings = body["Keys"]["standings"]["S"]
+        split_standings(standings)
+        return Change(
+            sequence=int(body["SequenceNumber"]),
+            at=_moment(body["ApproximateCreationDateTime"]),
+            standings=standings,
+            participant=body["Keys"]["participant"]["S"],
+            old=_image(body.get("OldImage")),
+            new=_image(body.get("NewImage")),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise Poison(f"not a change of an entry: {error!r}") from error
+
+
+def size_delta(changes: Iterable[Change]) -> int:
+    """Say by how much the changes move the number of ranked entries."""
+    return sum(is_ranked(change.new) - is_ranked(change.old) for change in changes)
+
+
+def is_ranked(image: Mapping[str, Any] | None) -> bool:
+    """Say whether an entry's item takes a rank: it exists and is not hidden."""
+    return image is not None and "rank_shard" in image
+
+
+def latest(changes: Sequence[Change]) -> dict[str, Change]:
+    """Keep each participant's last change, which the order of the records tells."""
+    return {change.participant: change for change in changes}
+
+
+def _image(image: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Check that an item is an entry, and give it with its rank key as bytes."""
+    if image is None:
+        return None
+    rank_key = image["rank_key"]["B"]
+    # A Lambda event is JSON and holds binary as base64; boto3 has decoded it.
+    raw = base64.b64decode(rank_key, validate=True) if isinstance(rank_key, str) else bytes(rank_key)
+    for name in ("achieved_at", "submissions", "version"):
+        int(image[name]["N"])
+    return {**image, "rank_key": {"B": raw}}
+
+
+def _moment(value: datetime | float) -> datetime:
+    return value.astimezone(UTC) if isinstance(value, datetime) else datetime.fromtimestamp(value, UTC)
