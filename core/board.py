@@ -104,8 +104,7 @@ def define_board(
         rank_buckets=check_buckets(DEFAULT_BUCKETS if rank_buckets is None else rank_buckets),
         created_at=now,
     )
-    # One byte is kept free for the upper end of a range (core.index).
-    size = rank_key.longest(board, MAX_ID_BYTES) + 1
+    size = rank_key.longest(board, MAX_ID_BYTES)
     if size > MAX_RANK_KEY_BYTES:
         raise InvalidInput(
             f"components: their rank key takes up to {size} bytes of at most {MAX_RANK_KEY_BYTES}; "

@@ -13,6 +13,7 @@ from core.database import Database
 from core.keys import rank_shards, standings_key
 from core.model import Board
 from core.parallel import run_all
+from core.rank_key import just_below
 from core.tables import RANK_INDEX
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def count_between(db: Database, board: Board, period: str, cuts: Sequence[bytes]
     counts = run_all(
         [
             partial(_count, db, partition, low, high)
-            for low, high in zip([None, *cuts], cuts, strict=False)
+            for low, high in zip([b"", *cuts], cuts, strict=False)
             for partition in rank_shards(board, standings)
         ]
     )
@@ -113,51 +114,68 @@ def _short_of(shard: _Shard, found: "list[Item]", limit: int, backward: bool) ->
     return shard.bound > last if backward else shard.bound < last
 
 
-def _count(db: Database, partition: str, low: bytes | None, high: bytes) -> int:
+def _count(db: Database, partition: str, low: bytes, high: bytes) -> int:
     """Count one shard's entries from `low` (inclusive) to `high` (exclusive), following its pages."""
-    end = just_below(high)
-    if end is None:
+    query = _stretch(db, partition, low, high)
+    if query is None:
         return 0
-    values: dict[str, AttributeValueTypeDef] = {":shard": {"S": partition}, ":end": {"B": end}}
-    condition = "rank_shard = :shard AND rank_key <= :end"
-    if low is not None:
-        condition = "rank_shard = :shard AND rank_key BETWEEN :low AND :end"
-        values[":low"] = {"B": low}
-        if low > end:
-            return 0
     total = 0
     start: dict[str, Any] = {}
     while True:
-        answer = db.client.query(
-            TableName=db.tables.scores,
-            IndexName=RANK_INDEX,
-            KeyConditionExpression=condition,
-            ExpressionAttributeValues=values,
-            Select="COUNT",
-            **start,
-        )
+        answer = db.client.query(**query, Select="COUNT", **start)
         total += answer["Count"]
         if "LastEvaluatedKey" not in answer:
             return total
         start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
 
-def just_below(cut: bytes) -> bytes | None:
-    """Give a bound less than `cut` that no rank key less than `cut` exceeds; None: nothing is less.
+def read_keys(db: Database, board: Board, period: str, low: bytes, high: bytes | None) -> list[bytes]:
+    """Read the rank keys from `low` (inclusive) to `high` (exclusive; None: to the end), in order.
 
-    A key condition has an inclusive range alone. `cut` is a whole key or the score part of one; a key that
-    is less differs from it before its trailing zero bytes, and no key holds 0xff behind its score, where
-    UTF-8 stands.
+    Costs half a read unit for each 4 KB of entries in the stretch, at least half a unit for each shard; one
+    round trip, and one more for each MB in a shard.
     """
-    stem = cut.rstrip(b"\0")
-    if not stem:
+    standings = standings_key(board.id, period, board.generation)
+    shards = run_all(
+        [partial(_keys, db, partition, low, high) for partition in rank_shards(board, standings)]
+    )
+    return sorted(key for shard in shards for key in shard)
+
+
+def _keys(db: Database, partition: str, low: bytes, high: bytes | None) -> list[bytes]:
+    query = _stretch(db, partition, low, high)
+    if query is None:
+        return []
+    keys: list[bytes] = []
+    start: dict[str, Any] = {}
+    while True:
+        answer = db.client.query(**query, ProjectionExpression="rank_key", **start)
+        keys += [bytes(item["rank_key"]["B"]) for item in answer["Items"]]
+        if "LastEvaluatedKey" not in answer:
+            return keys
+        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
+
+def _stretch(db: Database, partition: str, low: bytes, high: bytes | None) -> "dict[str, Any] | None":
+    """Describe one shard's entries from `low` (inclusive) to `high` (exclusive); None: there can be none."""
+    values: dict[str, AttributeValueTypeDef] = {":shard": {"S": partition}}
+    end = just_below(high) if high is not None else None
+    if (high is not None and end is None) or (end is not None and low > end):
         return None
-    return stem[:-1] + bytes([stem[-1] - 1]) + b"\xff" * (len(cut) - len(stem) + 1)
-
-
-def just_above(score_part: bytes) -> bytes:
-    """Give a cut, as long as the score part or a byte longer, above every key that starts with it."""
-    stem = score_part.rstrip(b"\xff")
-    if not stem:
-        return score_part + b"\xff"
-    return stem[:-1] + bytes([stem[-1] + 1]) + b"\0" * (len(score_part) - len(stem))
+    condition = "rank_shard = :shard"
+    if end is not None and low:
+        condition += " AND rank_key BETWEEN :low AND :end"
+    elif end is not None:
+        condition += " AND rank_key <= :end"
+    elif low:
+        condition += " AND rank_key >= :low"
+    if low:
+        values[":low"] = {"B": low}
+    if end is not None:
+        values[":end"] = {"B": end}
+    return {
+        "TableName": db.tables.scores,
+        "IndexName": RANK_INDEX,
+        "KeyConditionExpression": condition,
+        "ExpressionAttributeValues": values,
+    }

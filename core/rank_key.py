@@ -13,6 +13,7 @@ DynamoDB can index several attributes natively; what that would spare is this on
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from core.limits import MAX_RANK_KEY_BYTES
 from core.model import Board, Component, SortOrder, TieBreak
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -70,6 +71,27 @@ def microseconds(moment: datetime) -> int:
 def instant(microseconds_since_epoch: int) -> datetime:
     """Give the instant that is so many microseconds after 1970-01-01T00:00:00Z."""
     return _EPOCH + microseconds_since_epoch * _MICROSECOND
+
+
+def just_below(cut: bytes) -> bytes | None:
+    """Give a bound less than `cut` that no rank key less than `cut` exceeds; None: nothing is less.
+
+    DynamoDB's range of keys includes both ends; this turns an exclusive end into an inclusive one. A key that
+    is less than `cut` is less before the cut's trailing zeros, and none is all 0xff behind that: it ends in
+    UTF-8, which has no such byte.
+    """
+    stem = cut.rstrip(b"\0")
+    if not stem:
+        return None
+    return (stem[:-1] + bytes([stem[-1] - 1])).ljust(MAX_RANK_KEY_BYTES, b"\xff")
+
+
+def just_above(score_part: bytes) -> bytes:
+    """Give a cut, as long as the score part or a byte longer, above every key that starts with it."""
+    stem = score_part.rstrip(b"\xff")
+    if not stem:
+        return score_part + b"\xff"
+    return stem[:-1] + bytes([stem[-1] + 1]) + b"\0" * (len(score_part) - len(stem))
 
 
 def _distance(component: Component, value: int) -> int:

@@ -7,10 +7,10 @@ from core.buckets import find_bucket
 from core.counters import read_size
 from core.database import Database
 from core.errors import NotYetAvailable
-from core.index import count_between, just_above
+from core.index import count_between
 from core.keys import standings_key
 from core.model import Board, Entry, Rank, RankStrategy
-from core.rank_key import score_bytes
+from core.rank_key import just_above, score_bytes
 
 
 def ranks(
