@@ -77,10 +77,9 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _port(text: str) -> int:
-    port = int(text)
-    if not 0 < port < 2**16:
-        raise argparse.ArgumentTypeError("a port is between 1 and 65535")
-    return port
+    if not (text.isdecimal() and 0 < int(text) < 2**16):
+        raise argparse.ArgumentTypeError("a port is a number from 1 to 65535")
+    return int(text)
 
 
 def _say(message: str, code: int) -> int:

@@ -30,7 +30,7 @@ def db(engine: Engine) -> Iterator[Database]:
     """The four tables, empty, under names of their own."""
     tables = Tables.with_prefix(f"test-{uuid.uuid4().hex[:12]}")
     database = connect(
-        tables, region="local", endpoint_url=engine.endpoint, access_key="local", secret_key="local"
+        tables, region="us-east-1", endpoint_url=engine.endpoint, access_key="local", secret_key="local"
     )
     create_tables(database)
     yield database

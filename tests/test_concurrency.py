@@ -225,5 +225,9 @@ def test_a_submission_counts_once_though_its_answer_was_lost(
 ) -> None:
     twin = Twin.make(db, boards, policy=policy)
     for at, score in enumerate([5, 6]):
-        through(LossyClient(db.client), twin).submit("p", score, at=at)
-    assert twin.check_own("p")
+        achieved_at = NOW + timedelta(seconds=at)
+        twin.oracle.submit("p", (score,), achieved_at)
+        result = submit_to(through(LossyClient(db.client), twin).db, twin.board, "p", (score,), achieved_at)
+        assert result.accepted
+        assert [standing_of(one) for one in result.entries] == twin.oracle.ranked()
+        assert twin.check_own("p")

@@ -1,6 +1,7 @@
 """`leaderboard run` as its users meet it: a process, its terminal's signals, and HTTP."""
 
 import argparse
+import asyncio
 import fcntl
 import json
 import os
@@ -20,9 +21,11 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.applications import Starlette
 
 from core.board import define_board
 from core.submit import submit_score
+from local import graphiql
 from local.engine import find_engine, free_port
 from local.stack import find_running, opened
 
@@ -30,7 +33,7 @@ COMMAND = Path(sys.executable).with_name("leaderboard")
 HEADERS = {"x-api-key": "local-admin"}
 READY_SECONDS = 30  # generous: what is promised is measured elsewhere, and this machine may be busy
 SUBMITTERS = 6
-SUBMISSIONS_BEFORE_KILL = 400
+SUBMISSIONS_BEFORE_KILL = 300
 SUBMIT = "mutation ($input: SubmitScoreInput!) { submitScore(input: $input) { accepted } }"
 
 
@@ -258,6 +261,22 @@ def test_a_browser_gets_graphiql_and_other_clients_graphql(tmp_path: Path) -> No
         for asset in ("graphiql.js", "graphiql.css", "react.js", "react-dom.js"):
             assert httpx.get(stack.url.replace("/graphql", f"/graphiql/{asset}")).status_code == 200
         assert httpx.get(stack.url.replace("/graphql", "/graphiql/package.json")).status_code == 404
+
+
+def test_without_its_files_the_page_says_where_they_come_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graphiql, "_ASSETS", {"graphiql.js": tmp_path / "missing"})
+    app = Starlette(routes=graphiql.routes())
+
+    async def get(path: str) -> httpx.Response:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://local") as client:
+            return await client.get(path, headers={"Accept": "text/html"})
+
+    page = asyncio.run(get("/graphql"))
+    assert page.status_code == 200
+    assert "make setup" in page.text
+    assert asyncio.run(get("/graphiql/graphiql.js")).status_code == 404
 
 
 def test_commands_work_beside_a_running_stack_and_without_one(tmp_path: Path) -> None:

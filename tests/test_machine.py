@@ -18,7 +18,7 @@ from core import counters
 from core.board import ComponentInput
 from core.boards import Boards
 from core.database import Database
-from core.keys import standings_key
+from core.items import entry_key
 from core.model import RankBucket, ScoreKind, ScorePolicy, SortOrder, TieBreak
 from core.stream import process
 from local.stream_reader import connect_streams
@@ -225,8 +225,7 @@ def test_a_batch_that_comes_again_longer_is_counted_once(db: Database, boards: B
 def test_a_record_that_is_no_entry_stops_no_other(db: Database, boards: Boards) -> None:
     """Whoever writes to the table by hand may write anything that the table takes."""
     twin, stream = Twin.make(db, boards), Stream(db, boards)
-    names = ["#", "##", "#all-time#0", "no-separator", "\x01#all-time#0", "x" * 300 + "#all-time#0", "é#a#b"]
-    for name in [*names, standings_key(twin.board.id, ALL_TIME, twin.board.generation)]:
+    for name in ["#", "##", "#all-time#0", "none", "\x01#all-time#0", "x" * 300 + "#all-time#0", "a#b#c#d"]:
         key: dict[str, Any] = {"participant": {"S": "stranger"}, "standings": {"S": name}}
         numbers: dict[str, Any] = {field: {"N": "1"} for field in ("achieved_at", "submissions", "version")}
         ranked: dict[str, Any] = {"rank_shard": {"S": "s"}, "rank_key": {"B": b"\x00"}}
@@ -234,6 +233,30 @@ def test_a_record_that_is_no_entry_stops_no_other(db: Database, boards: Boards) 
         db.client.put_item(TableName=db.tables.scores, Item={**key, **numbers, **ranked})
         db.client.delete_item(TableName=db.tables.scores, Key=key)
     twin.submit("p", 1)
+    stream.give()
+    twin.check()
+
+
+@pytest.mark.parametrize("mended", [True, False])
+def test_an_entry_broken_by_hand_leaves_the_count_and_comes_back_mended(
+    db: Database, boards: Boards, *, mended: bool
+) -> None:
+    """An item without its rank key is in no index, so it takes no rank; the same holds for what is counted."""
+    twin, stream = Twin.make(db, boards), Stream(db, boards)
+    twin.submit("p", 1)
+    twin.submit("q", 2)
+    stream.give()
+    key = entry_key(twin.board, ALL_TIME, "q")
+    whole = db.client.get_item(TableName=db.tables.scores, Key=key)["Item"]
+    db.client.put_item(
+        TableName=db.tables.scores, Item={name: whole[name] for name in whole if name != "rank_key"}
+    )
+    stream.give()
+    if mended:
+        db.client.put_item(TableName=db.tables.scores, Item=whole)
+    else:
+        db.client.delete_item(TableName=db.tables.scores, Key=key)
+        twin.oracle.remove("q")
     stream.give()
     twin.check()
 
