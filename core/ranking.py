@@ -1,55 +1,98 @@
 """Ranks: how many stand before a score, counted when asked for and never stored."""
 
+import time
+from collections import OrderedDict
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from core.buckets import find_bucket
-from core.counters import read_size
+from core.counting import Count, Counted, by_guess, by_index, by_ladder, by_tree
 from core.database import Database
-from core.errors import NotYetAvailable
-from core.index import count_between
 from core.keys import standings_key
+from core.ladder import Ladders
 from core.model import Board, Entry, Rank, RankStrategy
+from core.nodes import Trees
 from core.rank_key import just_above, score_bytes
 
+# So many cuts within a second are worth loading the ladder, which costs about as much as so many paths.
+LADDER_PAYS_AT = 16
 
-def ranks(
-    db: Database,
-    board: Board,
-    period: str,
-    entries: Sequence[Entry],
-    strategy: RankStrategy = RankStrategy.AUTO,
-) -> list[Rank | None]:
-    """Rank some entries of one board and period, in the order given; None for a hidden one.
 
-    An entry's rank needs three counts: of entries with a better score, of those before it in the full order,
-    and of those with a score as good or better. What the page that an entry came from shows of them is not
-    counted again, so a page costs hardly more than its first entry, and a top nothing but the board's size.
+class Ranker:
+    """Finds ranks, with this process's memory of the counters."""
 
-    Costs half a read unit for the size, then what `core.index.count_between` says.
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._trees = Trees(db)
+        self._ladders = Ladders(db, self._trees)
+        self._asked: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
-    Raises:
-        NotYetAvailable: a strategy other than AUTO and INDEX.
-    """
-    if strategy not in (RankStrategy.AUTO, RankStrategy.INDEX):
-        raise NotYetAvailable(f"strategy: {strategy.value} is not available yet; AUTO and INDEX are")
-    as_of = datetime.now(UTC)
-    needed = [one.hidden or _cuts(board, one) for one in entries]
-    cuts = sorted({cut for one in needed if not isinstance(one, bool) for cut in one if cut is not None})
-    counts = dict(zip(cuts, count_between(db, board, period, cuts), strict=True))
-    size = read_size(db, standings_key(board.id, period, board.generation))
-    return [None if one.hidden else _rank(board, one, counts, size, as_of) for one in entries]
+    def ranks(
+        self,
+        board: Board,
+        period: str,
+        entries: Sequence[Entry],
+        strategy: RankStrategy = RankStrategy.AUTO,
+        *,
+        positions: bool = True,
+    ) -> list[Rank | None]:
+        """Rank some entries of one board and period, in the order given; None for a hidden one.
+
+        An entry's rank needs three counts: of entries with a better score, of those before it in the full
+        order, and of those with a score as good or better. What the page that an entry came from shows of
+        them is not counted again, so a page costs hardly more than its first entry. Without `positions`, a
+        rank whose leaf holds one score is told by the tree alone.
+
+        Costs what the strategy says in `core.counting`.
+        """
+        needed = [() if one.hidden else _cuts(board, one, positions=positions) for one in entries]
+        cuts = sorted({cut for of_entry in needed for cut in of_entry if cut is not None})
+        counted, answered = self._count(board, period, cuts, strategy)
+        return [
+            _rank(board, one, of_entry, counted, answered) if of_entry else None
+            for one, of_entry in zip(entries, needed, strict=True)
+        ]
+
+    def _count(
+        self, board: Board, period: str, cuts: Sequence[bytes], strategy: RankStrategy
+    ) -> tuple[Counted, RankStrategy]:
+        standings = standings_key(board.id, period, board.generation)
+        if strategy is RankStrategy.AUTO:
+            strategy = self._choose(standings, len(cuts))
+        if strategy is RankStrategy.INDEX:
+            return by_index(self._db, board, period, cuts), strategy
+        if strategy is RankStrategy.TREE:
+            return by_tree(self._db, self._trees, board, period, cuts), strategy
+        rungs = self._ladders.get(board, standings)
+        if strategy is RankStrategy.LADDER:
+            return by_ladder(self._db, board, period, rungs, cuts), strategy
+        return by_guess(rungs, cuts), strategy
+
+    def _choose(self, standings: str, cuts: int) -> RankStrategy:
+        """Choose the cheapest exact strategy.
+
+        The index costs what the tree costs and all the leaves before besides, so it is never cheaper. The
+        ladder is cheapest while warm, and warming it pays once enough ranks of one order are asked for.
+        """
+        now = time.monotonic()
+        since, asked = self._asked.pop(standings, (now, 0))
+        since, asked = (since, asked + cuts) if now < since + 1 else (now, cuts)
+        self._asked[standings] = (since, asked)
+        while len(self._asked) > 2_000:
+            self._asked.popitem(last=False)
+        if self._ladders.warm(standings) or asked >= LADDER_PAYS_AT:
+            return RankStrategy.LADDER
+        return RankStrategy.TREE
 
 
 Cuts = tuple[bytes | None, bytes | None, bytes | None]
 
 
-def _cuts(board: Board, entry: Entry) -> Cuts:
+def _cuts(board: Board, entry: Entry, *, positions: bool) -> Cuts:
     """Name the rank keys to count up to: for the rank, the position and those not below; None if known."""
     score_part = entry.rank_key[: score_bytes(board)]
     place = entry.place
     if place is None:
-        return score_part, entry.rank_key, just_above(score_part)
+        return score_part, entry.rank_key if positions else None, just_above(score_part)
     return (
         score_part if place.tie_start is None else None,
         place.anchor,
@@ -57,36 +100,45 @@ def _cuts(board: Board, entry: Entry) -> Cuts:
     )
 
 
-def _rank(board: Board, entry: Entry, counts: dict[bytes, int], size: int, as_of: datetime) -> Rank:
+def _rank(board: Board, entry: Entry, cuts: Cuts, counted: Counted, strategy: RankStrategy) -> Rank:
     place = entry.place
-    score_cut, key_cut, tie_cut = _cuts(board, entry)
-    start = counts[key_cut] if key_cut is not None else 0
-    before = start + (place.steps if place else 0)
-    if score_cut is not None:
-        better = counts[score_cut]
-    else:
-        assert place is not None and place.tie_start is not None  # noqa: S101, PT018 - else there is a cut
-        better = start + place.tie_start
-    if tie_cut is not None:
-        as_good = counts[tie_cut]
-    else:
-        assert place is not None and place.tie_end is not None  # noqa: S101, PT018 - else there is a cut
-        as_good = start + place.tie_end
-    # The size follows the stream and the index does not wait for it: no total is less than what was counted.
-    total = max(size, as_good, before + 1)
-    rank = better + 1
+    score_cut, key_cut, tie_cut = cuts
+    nothing = Count(0, 0, 0)
+    start = counted.before[key_cut] if key_cut is not None else nothing
+    better = (
+        counted.before[score_cut]
+        if score_cut is not None
+        else _behind(start, place.tie_start if place else 0)
+    )
+    as_good = (
+        counted.before[tie_cut] if tie_cut is not None else _behind(start, place.tie_end if place else 0)
+    )
+    position = None
+    if key_cut is not None or place is not None:
+        position = _behind(start, place.steps if place else 0).value + 1
+    # Counters follow the stream and entries do not wait for them: an entry at least counts itself.
+    not_below = max(as_good.value, position or better.value + 1)
+    total = max(counted.total, not_below)
+    rank = better.value + 1
+    exact = better.low == better.high and start.low == start.high
     bucket, bucket_from, bucket_to = find_bucket(board.rank_buckets, rank, total)
     return Rank(
         rank=rank,
-        position=before + 1,
+        position=position if exact else None,
         total=total,
-        percentile=100 * (total - max(as_good, before + 1)) / total,
+        percentile=100 * (total - not_below) / total,
         bucket=bucket,
         bucket_from=bucket_from,
         bucket_to=bucket_to,
-        exact=True,
-        lower_bound=rank,
-        upper_bound=rank,
-        as_of=as_of,
-        strategy=RankStrategy.INDEX,
+        exact=exact,
+        lower_bound=better.low + 1,
+        upper_bound=min(better.high + 1, total),
+        as_of=counted.as_of,
+        strategy=strategy,
     )
+
+
+def _behind(start: Count, steps: int | None) -> Count:
+    """Count from the start of an entry's page; where its ties go on beyond that, there is a cut instead."""
+    steps = steps or 0
+    return Count(start.value + steps, start.low + steps, start.high + steps)

@@ -16,6 +16,7 @@ from core.items import entry_from_item, entry_key
 from core.keys import rank_shard, shard_of, standings_key
 from core.limits import MAX_DISPLAY_NAME_BYTES, MAX_METADATA_BYTES
 from core.model import UNSET, Board, Entry, ScorePolicy, SubmitResult, Unset
+from core.nodes import now_ms
 from core.periods import ALL_TIME
 from core.policy import Standing, next_standing
 from core.scores import parse_score
@@ -262,6 +263,7 @@ class _Offer:
         key = rank_key.encode(self.board, standing.score, standing.achieved_at, self.participant_id)
         sets: dict[str, AttributeValueTypeDef] = {
             "rank_key": {"B": key},
+            "written_at": {"N": str(now_ms())},
             "achieved_at": {"N": str(rank_key.microseconds(standing.achieved_at))},
             **{name: {"S": text} for name, text in self.texts.items()},
         }
