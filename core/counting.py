@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from core.database import Database
 from core.index import count_between, key_queries
 from core.keys import standings_key
-from core.ladder import Rung, Rungs
 from core.model import Board
 from core.nodes import Item, Trees, as_of, counts_of, get_nodes, read_size
 from core.parallel import run_all
+from core.rungs import Rung, Rungs
 from core.tree import Leaf, node_name
 
 
@@ -49,14 +49,14 @@ def by_index(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> 
     return Counted(dict(zip(cuts, map(_exact, counts), strict=True)), total, now)
 
 
-def by_tree(db: Database, trees: Trees, board: Board, period: str, cuts: Sequence[bytes]) -> Counted:
+def by_tree(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> Counted:
     """Sum the tree down to each cut's leaf and read what the leaf holds before it, in one round trip.
 
     Costs half a read unit a node, and for a cut inside a leaf half a unit for each 4 KB of its entries, at
     least half a unit for each shard. One more round trip for each level that this process does not know.
     """
     standings = standings_key(board.id, period, board.generation)
-    tree, leaves = trees.locate(board, standings, cuts)
+    tree, leaves = Trees(db).locate(board, standings, cuts)
     root_name = node_name(tree, ())
     names = {root_name, *(node_name(tree, path) for leaf in leaves.values() for path, _ in leaf.before)}
     stretches = _Stretches({cut: leaf.low for cut, leaf in leaves.items()})

@@ -16,9 +16,10 @@ from core.boards import Boards
 from core.database import Database
 from core.deltas import Change
 from core.edges import choose_edges
+from core.entry_writes import write_entry
 from core.index import read_keys
-from core.keys import split_standings
-from core.model import Board
+from core.keys import rank_shard, shard_of, split_standings
+from core.model import Board, CounterMode
 from core.nodes import (
     LEAD,
     TRUST,
@@ -33,7 +34,7 @@ from core.nodes import (
 from core.parallel import run_all
 from core.rank_key import participant_of, score_bytes
 from core.scale import Path
-from core.tree import Node, edges_name, node_name, path_of
+from core.tree import Node, edges_name, node_name, path_of, written_at
 
 if TYPE_CHECKING:
     from core.items import Key
@@ -68,27 +69,28 @@ def growing(db: Database) -> list[str]:
     return [item["node"]["S"] for item in query_nodes(db, _GROWING, "")]
 
 
-def grow_all(db: Database, boards: Boards, trees: Trees) -> int:
+def grow_all(db: Database, boards: Boards) -> int:
     """Take every noted tree one step further; gives how many still have steps to go."""
     left = 0
     for standings in growing(db):
         board_id, _, generation = split_standings(standings)
         board = boards.get_many([board_id]).get(board_id)
-        if board is not None and board.generation == generation and grow(db, trees, board, standings):
+        if board is not None and board.generation == generation and grow(db, board, standings):
             left += 1
         else:
             db.client.delete_item(TableName=db.tables.counters, Key=node_key(_GROWING, standings))
     return left
 
 
-def grow(db: Database, trees: Trees, board: Board, standings: str) -> bool:
-    """Take one order's tree a step further: announce, rewrite or settle wherever it is due.
+def grow(db: Database, board: Board, standings: str, tree: int | None = None) -> bool:
+    """Take an order's tree (the one in use) a step further: announce, rewrite or settle what is due.
 
     Gives whether steps are left to take. Costs a read of the whole tree, half a unit for each 4 KB; and for a
     leaf that grows, reading its entries from the index and a write unit for each of them.
     """
-    tree = trees.current(standings)
-    known = load_tree(db, trees, board, standings, tree)
+    if tree is None:
+        tree = Trees(db).current(standings)
+    known = load_tree(db, board, standings, tree)
     left = False
     for twig, count in twigs(known):
         node, item = known[twig.path]
@@ -123,22 +125,17 @@ def rewrite(db: Database, board: Board, standings: str, keys: list[bytes], born:
     return touched
 
 
-def rewrite_late(db: Database, change: Change) -> None:
+def rewrite_late(db: Database, board: Board, change: Change) -> None:
     """Touch an entry that a slow clock wrote into the time before a settled node's birth: a write unit."""
-    new = change.new or {}
-    _write_again(
-        db,
-        {"participant": {"S": change.participant}, "standings": {"S": change.standings}},
-        "rank_key = :key AND (attribute_not_exists(written_at) OR written_at = :written)",
-        {":key": new["rank_key"], ":written": new.get("written_at", {"N": "0"})},
-    )
+    if change.new is not None:
+        key = bytes(change.new["rank_key"]["B"])
+        _touch(db, board, change.standings, key, written_at(change.new) + 1)
 
 
-def load_tree(
-    db: Database, trees: Trees, board: Board, standings: str, tree: int
-) -> dict[Path, tuple[Node, Item]]:
+def load_tree(db: Database, board: Board, standings: str, tree: int) -> dict[Path, tuple[Node, Item]]:
     """Read every node of a tree: half a read unit for each 4 KB of it."""
     read_at = now_ms()
+    trees = Trees(db)
     trees.learn_edges(standings, tree, query_nodes(db, standings, edges_name(tree, ())))
     found = {}
     for item in query_nodes(db, standings, node_name(tree, ())):
@@ -225,26 +222,31 @@ def _note(db: Database, standings: str, tree: int, twig: Twig, kind: str, value:
 
 
 def _touch(db: Database, board: Board, standings: str, key: bytes, born: int) -> bool:
-    return _write_again(
-        db,
-        {"participant": {"S": participant_of(board, key)}, "standings": {"S": standings}},
-        "rank_key = :key AND (attribute_not_exists(written_at) OR written_at < :born)",
-        {":key": {"B": key}, ":born": {"N": str(born)}},
-    )
-
-
-def _write_again(db: Database, key: "Key", condition: str, values: "Key") -> bool:
-    try:
-        db.client.update_item(
-            TableName=db.tables.scores,
-            Key=key,
-            UpdateExpression="SET written_at = :now",
-            ConditionExpression=condition,
-            ExpressionAttributeValues={":now": {"N": str(now_ms())}, **values},
+    participant = participant_of(board, key)
+    entry: Key = {"participant": {"S": participant}, "standings": {"S": standings}}
+    before: Item | None = None
+    if board.counter_mode is CounterMode.TRANSACTIONAL:
+        before = db.client.get_item(TableName=db.tables.scores, Key=entry, ConsistentRead=True).get(
+            "Item", {}
         )
-    except db.client.exceptions.ConditionalCheckFailedException:
-        return False
-    return True
+        if "rank_key" not in before or bytes(before["rank_key"]["B"]) != key or written_at(before) >= born:
+            return False
+    now = {"N": str(now_ms())}
+    shard = rank_shard(standings, shard_of(board, participant))
+    _, refused_by = write_entry(
+        db,
+        board,
+        entry,
+        {
+            "UpdateExpression": "SET written_at = :now",
+            "ConditionExpression": "rank_key = :key AND attribute_exists(rank_shard)"
+            " AND (attribute_not_exists(written_at) OR written_at < :born)",
+            "ExpressionAttributeValues": {":key": {"B": key}, ":born": {"N": str(born)}, ":now": now},
+        },
+        before=before,
+        after={"rank_key": {"B": key}, "rank_shard": {"S": shard}, "written_at": now},
+    )
+    return refused_by is None
 
 
 def _period(standings: str) -> str:

@@ -13,16 +13,15 @@ edges of a grown node never change and are an item apart, so that a count writes
 
 import re
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from core.database import Database, batch_get
 from core.deltas import Change, is_ranked
 from core.guard import failed_item, guard_name, not_counted
+from core.memory import KnownTrees
 from core.model import Board
 from core.scale import Path, static_depth, static_edges
 from core.tree import (
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 LEAD = 5_000
 TRUST = LEAD // 2
 TREES_NODE = "trees"
-_REMEMBERED = 2_000  # standings whose trees a process remembers
 
 _COUNT = re.compile(r"c([0-9a-f]{2})")
 _GROWN = re.compile(r"g([0-9a-f]{2})")
@@ -56,24 +54,12 @@ _SETTLED = re.compile(r"s([0-9a-f]{2})")
 Item = Mapping[str, Any]
 
 
-@dataclass
-class _Known:
-    """What this process knows of one order's trees."""
-
-    trees: dict[int, int] = field(default_factory=dict)  # number -> born
-    current: int = 0
-    trees_known_at: int = 0
-    nodes: dict[int, dict[Path, Node]] = field(default_factory=dict)  # tree -> path -> node
-    edges: dict[tuple[int, Path], tuple[tuple[bytes, ...], int]] = field(default_factory=dict)
-
-
 class Trees:
-    """The counter trees of one database: a process's memory of their shape, and the way to their counts."""
+    """The shape of a database's counter trees, from this process's memory as far as it holds."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._lock = Lock()
+        self._of = db.memory.trees_of
 
     def steps(
         self, board: Board, standings: str, changes: Sequence[Change]
@@ -85,10 +71,10 @@ class Trees:
         """
         known = self._of(standings)
         newest = max(written for change in changes for written in _writings(change))
-        if newest > known.trees_known_at + TRUST:
+        if newest > known.known_at + TRUST:
             self._read_trees(standings, known)
         found: dict[tuple[int, Path], list[Step]] = {}
-        for tree in known.trees:
+        for tree in known.born:
             nodes = known.nodes.setdefault(tree, {})
             while True:
                 try:
@@ -103,7 +89,7 @@ class Trees:
     def late(self, standings: str, changes: Iterable[Change]) -> list[Change]:
         """Name the changes just counted whose entries a settled node misses; see `core.tree.is_late`."""
         known = self._of(standings)
-        nodes = known.nodes[known.current]
+        nodes = known.nodes.get(known.current, {})
         return [
             change
             for change in changes
@@ -113,7 +99,7 @@ class Trees:
     def locate(self, board: Board, standings: str, keys: Iterable[bytes]) -> tuple[int, dict[bytes, Leaf]]:
         """Find each rank key's leaf in the tree that readers use; gives the tree's number too."""
         known = self._of(standings)
-        if not known.trees:
+        if not known.born:
             self._read_trees(standings, known)
         tree = known.current
         nodes = known.nodes.setdefault(tree, {})
@@ -155,28 +141,15 @@ class Trees:
         nodes[path] = Node(edges, born, dict.fromkeys(static, 0) | grown, settled | static, read_at)
         return nodes[path]
 
-    def forget(self, standings: str) -> None:
-        """Drop what is remembered of one order's trees."""
-        with self._lock:
-            self._known.pop(standings, None)
-
-    def _of(self, standings: str) -> _Known:
-        with self._lock:
-            known = self._known.setdefault(standings, _Known())
-            self._known.move_to_end(standings)
-            while len(self._known) > _REMEMBERED:
-                self._known.popitem(last=False)
-            return known
-
-    def _read_trees(self, standings: str, known: _Known) -> None:
+    def _read_trees(self, standings: str, known: KnownTrees) -> None:
         read_at = now_ms()
         item = get_node(self._db, standings, TREES_NODE, consistent=True)
         known.current = int(item["current"]["N"]) if item else 0
-        known.trees = (
+        known.born = (
             {int(number): int(born["N"]) for number, born in item["born"]["M"].items()} if item else {0: 0}
         )
-        known.trees_known_at = read_at
-        known.nodes = {tree: nodes for tree, nodes in known.nodes.items() if tree in known.trees}
+        known.known_at = read_at
+        known.nodes = {tree: nodes for tree, nodes in known.nodes.items() if tree in known.born}
 
     def _read_node(self, board: Board, standings: str, tree: int, path: Path) -> None:
         read_at = now_ms()
@@ -184,11 +157,11 @@ class Trees:
         self.learn(board, standings, tree, path, item, read_at)
 
     def _edges(
-        self, board: Board, standings: str, known: _Known, tree: int, path: Path
+        self, board: Board, standings: str, known: KnownTrees, tree: int, path: Path
     ) -> tuple[tuple[bytes, ...], int]:
         edges = static_edges(board, path)
         if edges is not None:
-            return edges, known.trees.get(tree, 0)
+            return edges, known.born.get(tree, 0)
         if (tree, path) not in known.edges:
             self.learn_edges(standings, tree, [get_node(self._db, standings, edges_name(tree, path))])
         return known.edges[tree, path]

@@ -1,87 +1,79 @@
 """Ranks: how many stand before a score, counted when asked for and never stored."""
 
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 
 from core.buckets import find_bucket
 from core.counting import Count, Counted, by_guess, by_index, by_ladder, by_tree
 from core.database import Database
 from core.keys import standings_key
-from core.ladder import Ladders
+from core.ladder import ladder, warm
+from core.memory import REMEMBERED
 from core.model import Board, Entry, Rank, RankStrategy
-from core.nodes import Trees
 from core.rank_key import just_above, score_bytes
 
 # So many cuts within a second are worth loading the ladder, which costs about as much as so many paths.
 LADDER_PAYS_AT = 16
 
 
-class Ranker:
-    """Finds ranks, with this process's memory of the counters."""
+def ranks(
+    db: Database,
+    board: Board,
+    period: str,
+    entries: Sequence[Entry],
+    strategy: RankStrategy = RankStrategy.AUTO,
+    *,
+    positions: bool = True,
+) -> list[Rank | None]:
+    """Rank some entries of one board and period, in the order given; None for a hidden one.
 
-    def __init__(self, db: Database) -> None:
-        self._db = db
-        self._trees = Trees(db)
-        self._ladders = Ladders(db, self._trees)
-        self._asked: OrderedDict[str, tuple[float, int]] = OrderedDict()
+    An entry's rank needs three counts: of entries with a better score, of those before it in the full order,
+    and of those with a score as good or better. What the page that an entry came from shows of them is not
+    counted again, so a page costs hardly more than its first entry. Without `positions`, a rank whose leaf
+    holds one score is told by the tree alone.
 
-    def ranks(
-        self,
-        board: Board,
-        period: str,
-        entries: Sequence[Entry],
-        strategy: RankStrategy = RankStrategy.AUTO,
-        *,
-        positions: bool = True,
-    ) -> list[Rank | None]:
-        """Rank some entries of one board and period, in the order given; None for a hidden one.
+    Costs what the strategy says in `core.counting`.
+    """
+    needed = [() if one.hidden else _cuts(board, one, positions=positions) for one in entries]
+    cuts = sorted({cut for of_entry in needed for cut in of_entry if cut is not None})
+    counted, answered = _count(db, board, period, cuts, strategy)
+    return [
+        _rank(board, one, of_entry, counted, answered) if of_entry else None
+        for one, of_entry in zip(entries, needed, strict=True)
+    ]
 
-        An entry's rank needs three counts: of entries with a better score, of those before it in the full
-        order, and of those with a score as good or better. What the page that an entry came from shows of
-        them is not counted again, so a page costs hardly more than its first entry. Without `positions`, a
-        rank whose leaf holds one score is told by the tree alone.
 
-        Costs what the strategy says in `core.counting`.
-        """
-        needed = [() if one.hidden else _cuts(board, one, positions=positions) for one in entries]
-        cuts = sorted({cut for of_entry in needed for cut in of_entry if cut is not None})
-        counted, answered = self._count(board, period, cuts, strategy)
-        return [
-            _rank(board, one, of_entry, counted, answered) if of_entry else None
-            for one, of_entry in zip(entries, needed, strict=True)
-        ]
+def _count(
+    db: Database, board: Board, period: str, cuts: Sequence[bytes], strategy: RankStrategy
+) -> tuple[Counted, RankStrategy]:
+    standings = standings_key(board.id, period, board.generation)
+    if strategy is RankStrategy.AUTO:
+        strategy = _choose(db, standings, len(cuts))
+    if strategy is RankStrategy.INDEX:
+        return by_index(db, board, period, cuts), strategy
+    if strategy is RankStrategy.TREE:
+        return by_tree(db, board, period, cuts), strategy
+    rungs = ladder(db, board, standings)
+    if strategy is RankStrategy.LADDER:
+        return by_ladder(db, board, period, rungs, cuts), strategy
+    return by_guess(rungs, cuts), strategy
 
-    def _count(
-        self, board: Board, period: str, cuts: Sequence[bytes], strategy: RankStrategy
-    ) -> tuple[Counted, RankStrategy]:
-        standings = standings_key(board.id, period, board.generation)
-        if strategy is RankStrategy.AUTO:
-            strategy = self._choose(standings, len(cuts))
-        if strategy is RankStrategy.INDEX:
-            return by_index(self._db, board, period, cuts), strategy
-        if strategy is RankStrategy.TREE:
-            return by_tree(self._db, self._trees, board, period, cuts), strategy
-        rungs = self._ladders.get(board, standings)
-        if strategy is RankStrategy.LADDER:
-            return by_ladder(self._db, board, period, rungs, cuts), strategy
-        return by_guess(rungs, cuts), strategy
 
-    def _choose(self, standings: str, cuts: int) -> RankStrategy:
-        """Choose the cheapest exact strategy.
+def _choose(db: Database, standings: str, cuts: int) -> RankStrategy:
+    """Choose the cheapest exact strategy.
 
-        The index costs what the tree costs and all the leaves before besides, so it is never cheaper. The
-        ladder is cheapest while warm, and warming it pays once enough ranks of one order are asked for.
-        """
-        now = time.monotonic()
-        since, asked = self._asked.pop(standings, (now, 0))
-        since, asked = (since, asked + cuts) if now < since + 1 else (now, cuts)
-        self._asked[standings] = (since, asked)
-        while len(self._asked) > 2_000:
-            self._asked.popitem(last=False)
-        if self._ladders.warm(standings) or asked >= LADDER_PAYS_AT:
-            return RankStrategy.LADDER
-        return RankStrategy.TREE
+    The index costs what the tree's leaf costs and all the leaves before it besides, so it is never cheaper.
+    The ladder is cheapest while warm, and warming it pays once enough ranks of one order are asked for.
+    """
+    asked = db.memory.asked
+    if len(asked) > REMEMBERED:
+        asked.clear()
+    now = time.monotonic()
+    since, times = asked.get(standings, (now, 0))
+    asked[standings] = since, times = (since, times + cuts) if now < since + 1 else (now, cuts)
+    if warm(db, standings) or times >= LADDER_PAYS_AT:
+        return RankStrategy.LADDER
+    return RankStrategy.TREE
 
 
 Cuts = tuple[bytes | None, bytes | None, bytes | None]

@@ -6,7 +6,7 @@ records -> changes, order by order -> size, top
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -17,7 +17,8 @@ from core.database import Database
 from core.deltas import Change, Poison, read_change
 from core.growth import GROW_AT, mark_growing, rewrite_late
 from core.keys import split_standings
-from core.model import Board
+from core.memory import REMEMBERED
+from core.model import Board, CounterMode
 from core.nodes import Trees, add_steps, counts_of, now_ms
 from core.parallel import run_all
 from core.scale import Path
@@ -38,80 +39,80 @@ class BatchReport:
     newest: datetime | None
 
 
-class Consumer:
-    """Counts the stream's records into the derived data, with this process's memory of the trees."""
+def process(db: Database, boards: Boards, shard_id: str, records: Sequence[Mapping[str, Any]]) -> BatchReport:
+    """Bring all derived data up to a batch of one stream shard, in the order of the stream.
 
-    def __init__(self, db: Database, boards: Boards) -> None:
-        self._db = db
-        self._boards = boards
-        self._trees = Trees(db)
-        self._marked: dict[str, float] = {}
+    A batch may come again, whole or in other pieces: what is counted is not counted twice. Whatever this
+    raises is passing; the caller gives the same records again.
 
-    def process(self, shard_id: str, records: Sequence[Mapping[str, Any]]) -> BatchReport:
-        """Bring all derived data up to a batch of one stream shard, in the order of the stream.
+    Costs, for each order in the batch: a write unit a KB for each node of its tree whose counts moved, however
+    many entries moved there; reading the top, and writing it if it changed.
+    """
+    changes: defaultdict[str, list[Change]] = defaultdict(list)
+    newest: datetime | None = None
+    refused = 0
+    for record in records:
+        try:
+            change = read_change(record)
+        except Poison as poison:
+            refused += 1
+            _log.warning("record %s set aside: %s", record.get("eventID"), poison)
+            continue
+        changes[change.standings].append(change)
+        newest = max(newest or change.at, change.at)
+    known = boards.get_many(split_standings(standings)[0] for standings in changes)
+    run_all(
+        [
+            partial(_count, db, shard_id, known.get(split_standings(standings)[0]), standings, of_standings)
+            for standings, of_standings in changes.items()
+        ]
+    )
+    return BatchReport(counted=len(records) - refused, refused=refused, newest=newest)
 
-        A batch may come again, whole or in other pieces: what is counted is not counted twice. Whatever this
-        raises is passing; the caller gives the same records again.
 
-        Costs, for each order in the batch: a write unit a KB for each node of its tree whose counts moved,
-        however many entries moved there; reading the top, and writing it if it changed.
-        """
-        changes: defaultdict[str, list[Change]] = defaultdict(list)
-        newest: datetime | None = None
-        refused = 0
-        for record in records:
-            try:
-                change = read_change(record)
-            except Poison as poison:
-                refused += 1
-                _log.warning("record %s set aside: %s", record.get("eventID"), poison)
-                continue
-            changes[change.standings].append(change)
-            newest = max(newest or change.at, change.at)
-        known = self._boards.get_many(split_standings(standings)[0] for standings in changes)
-        run_all(
-            [
-                partial(
-                    self._count, shard_id, known.get(split_standings(standings)[0]), standings, of_standings
-                )
-                for standings, of_standings in changes.items()
-            ]
-        )
-        return BatchReport(counted=len(records) - refused, refused=refused, newest=newest)
-
-    def _count(self, shard_id: str, board: Board | None, standings: str, changes: Sequence[Change]) -> None:
-        if board is None or board.generation != split_standings(standings)[2]:
-            return  # late records of a board that is gone
+def _count(
+    db: Database, shard_id: str, board: Board | None, standings: str, changes: Sequence[Change]
+) -> None:
+    if board is None or board.generation != split_standings(standings)[2]:
+        return  # late records of a board that is gone
+    calls: list[Callable[[], None]] = [partial(follow_top, db, shard_id, board, standings, changes)]
+    trees = Trees(db)
+    if board.counter_mode is CounterMode.STREAM:
         newest = max(change.at for change in changes)
-        by_node = self._trees.steps(board, standings, changes)
-        run_all(
-            [
-                *(
-                    partial(self._count_node, shard_id, board, standings, tree, path, node_steps, newest)
-                    for (tree, path), node_steps in by_node.items()
-                ),
-                partial(follow_top, self._db, shard_id, board, standings, changes),
-            ]
-        )
-        for change in self._trees.late(standings, changes):
-            rewrite_late(self._db, change)
+        calls += [
+            partial(_count_node, db, shard_id, board, standings, node, node_steps, newest)
+            for node, node_steps in trees.steps(board, standings, changes).items()
+        ]
+    run_all(calls)
+    for change in trees.late(standings, changes):
+        rewrite_late(db, board, change)
+    if board.counter_mode is not CounterMode.STREAM and any(change.old is None for change in changes):
+        _note_growing(db, standings)  # what other processes count is not seen here
 
-    def _count_node(
-        self,
-        shard_id: str,
-        board: Board,
-        standings: str,
-        tree: int,
-        path: Path,
-        node_steps: Sequence[Step],
-        newest: datetime,
-    ) -> None:
-        read_at = now_ms()
-        item = add_steps(self._db, shard_id, standings, node_name(tree, path), node_steps, newest)
-        if item is None:
-            return
-        node = self._trees.learn(board, standings, tree, path, item, read_at)
-        full = any(count > GROW_AT and child not in node.grown for child, count in counts_of(item).items())
-        if full and time.monotonic() > self._marked.get(standings, 0.0):
-            mark_growing(self._db, standings)
-            self._marked[standings] = time.monotonic() + _MARK_SECONDS
+
+def _count_node(
+    db: Database,
+    shard_id: str,
+    board: Board,
+    standings: str,
+    node: tuple[int, Path],
+    node_steps: Sequence[Step],
+    newest: datetime,
+) -> None:
+    read_at = now_ms()
+    item = add_steps(db, shard_id, standings, node_name(*node), node_steps, newest)
+    if item is None:
+        return
+    known = Trees(db).learn(board, standings, *node, item, read_at)
+    full = any(count > GROW_AT and child not in known.grown for child, count in counts_of(item).items())
+    if full:
+        _note_growing(db, standings)
+
+
+def _note_growing(db: Database, standings: str) -> None:
+    marked = db.memory.marked
+    if time.monotonic() > marked.get(standings, 0.0):
+        mark_growing(db, standings)
+        if len(marked) > REMEMBERED:
+            marked.clear()
+        marked[standings] = time.monotonic() + _MARK_SECONDS

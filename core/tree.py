@@ -105,13 +105,13 @@ def trace(nodes: Mapping[Path, Node], key: bytes, written: int, lead: int) -> li
 def is_late(nodes: Mapping[Path, Node], image: Mapping[str, Any]) -> bool:
     """Say whether an entry was written after a node of its own settled, by a clock from before its birth.
 
-    Such an entry is missing there until it is written again. The nodes on its path must be known.
+    Such an entry is missing there until it is written again.
     """
     path: Path = ()
     while True:
-        node = nodes[path]
-        child = node.child_of(image["rank_key"]["B"])
-        if child not in node.grown:
+        node = nodes.get(path)
+        child = node.child_of(image["rank_key"]["B"]) if node else 0
+        if node is None or child not in node.grown:
             return False
         if written_at(image) < node.grown[child]:
             return child in node.settled
