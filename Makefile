@@ -1,0 +1,72 @@
+# `make run` and `make test` are the whole set-up; each installs what it needs, once.
+PYTHON ?= python3
+UV ?= uv
+BIN := .venv/bin
+PIP := $(BIN)/pip --quiet --disable-pip-version-check
+COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --no-header pyproject.toml --extra local
+
+# Stamps: what is older than the files it is made from is made again.
+RUN_READY := .venv/run-ready
+DEV_READY := .venv/dev-ready
+NODE_READY := node_modules/ready
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup setup-dev run demo test lint schema requirements clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(RUN_READY) $(NODE_READY) ## install what the local stack runs on, with .venv/bin/leaderboard
+
+setup-dev: setup $(DEV_READY) ## install what tests and linters need besides
+
+run: setup ## run the whole stack on http://localhost:8080 (ARGS="--port 9000", see `leaderboard run --help`)
+	@$(BIN)/leaderboard run $(ARGS)
+
+demo: setup ## import Formula 1's results into the local stack and print a board
+	@$(BIN)/leaderboard demo $(ARGS)
+
+test: setup-dev ## run every test (ARGS="-k rank")
+	$(BIN)/pytest -n 2 $(ARGS)
+
+lint: setup-dev ## check style, types, layers and that schema.graphql is the code's
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m resolvers.schema | diff -u schema.graphql -
+
+schema: setup ## print schema.graphql from the Strawberry types
+	$(BIN)/python -m resolvers.schema > schema.graphql
+
+requirements: ## pin the newest packages that pyproject.toml allows (needs uv)
+	$(COMPILE) --upgrade --group dev --output-file requirements/dev.txt
+	$(COMPILE) --upgrade --constraint requirements/dev.txt requirements/build.in --output-file requirements/run.txt
+
+clean: ## remove everything that setup and tests made; the data folder stays
+	rm -rf .venv node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(RUN_READY): requirements/run.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; name one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	@echo "Installing Python packages into .venv (once, about half a minute)"
+	@$(PYTHON) -m venv .venv
+	@$(PIP) install --require-hashes -r requirements/run.txt
+	@$(PIP) install --no-build-isolation --no-deps -e .
+	@touch $@
+
+$(DEV_READY): requirements/dev.txt $(RUN_READY)
+	@echo "Installing test tools and linters into .venv (once, about half a minute)"
+	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+# No lock file: it would name a registry, and one platform's checksum of the engine alone. The engine is
+# an optional package, so a platform that it is not built for is no failure here.
+$(NODE_READY): package.json
+	@echo "Fetching the DynamoDB engine and GraphiQL into node_modules (once)"
+	@mkdir -p node_modules
+	@npm install --no-package-lock --no-audit --no-fund --loglevel=error && touch $@ || \
+		echo "warning: npm could not fetch them; the stack runs on moto's slow server, without GraphiQL" >&2

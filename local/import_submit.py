@@ -1,0 +1,127 @@
+"""Submits many rows to one board over worker threads, so that running again adds nothing twice.
+
+A participant's rows all go to one worker, in their order, each with its number as the submission's
+sequence: the entry remembers the last number of a source in the same write that applies it. So a process
+killed at any point leaves behind, for each participant, exactly the rows up to a number that the entry
+itself knows. The one thing to keep is never to pass a row that failed for a passing reason.
+"""
+
+import contextlib
+import contextvars
+import queue
+import random
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from core.database import Database
+from core.errors import InvalidInput, InvalidScore, LeaderboardError, Throttled
+from core.model import Board, SubmitResult
+from core.submit import submit_score
+
+_QUEUED_ROWS = 200  # a worker: enough to never wait for the reader, little to hold in memory
+_PATIENCE = 10  # waits on a throttled table, the last ones of up to 10 s
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One submission of a file. `number` rises within its source; `raw` is the row as it was read."""
+
+    number: int
+    participant_id: str
+    score: tuple[str, ...]
+    achieved_at: datetime
+    display_name: str | None = None
+    metadata: str | None = None
+    raw: tuple[str, ...] = ()
+
+
+class ImportStoppedError(Exception):
+    """A row failed for a reason that may pass: perhaps applied, but no later one of its participant was."""
+
+    def __init__(self, number: int, cause: Exception) -> None:
+        super().__init__(f"row {number}: {cause}")
+        self.number = number
+        self.cause = cause
+
+
+def submit_rows(
+    db: Database,
+    board: Board,
+    rows: Iterable[Row],
+    *,
+    source: str,
+    workers: int,
+    settle: Callable[[Row, SubmitResult | LeaderboardError], object],
+) -> None:
+    """Submit rows, those of one participant in their order, and tell `settle` what became of each.
+
+    `settle` is called from the workers' threads, with an InvalidScore or InvalidInput for a refused row.
+
+    Raises:
+        ImportStoppedError: a row failed for another reason; the same call again goes on from there.
+    """
+    stopped = threading.Event()
+    failures: list[ImportStoppedError] = []
+
+    def work(assigned: "queue.Queue[Row | None]") -> None:
+        while (row := assigned.get()) is not None:
+            if stopped.is_set():
+                continue  # only empty the queue, or the reader would wait for ever
+            try:
+                settle(row, _submit(db, board, row, source))
+            except (InvalidScore, InvalidInput) as refusal:
+                settle(row, refusal)
+            except Exception as error:
+                failures.append(ImportStoppedError(row.number, error))
+                stopped.set()
+
+    queues: list[queue.Queue[Row | None]] = [queue.Queue(_QUEUED_ROWS) for _ in range(workers)]
+    threads = [
+        # A copy of the context, so that what the workers consume is metered as the caller's.
+        threading.Thread(target=contextvars.copy_context().run, args=(work, assigned), daemon=True)
+        for assigned in queues
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        for row in rows:
+            if stopped.is_set():
+                break
+            queues[zlib.crc32(row.participant_id.encode(errors="surrogatepass")) % workers].put(row)
+    except BaseException:
+        stopped.set()
+        raise
+    finally:
+        for assigned in queues:
+            assigned.put(None)
+        for thread in threads:
+            thread.join()
+    if failures:
+        raise min(failures, key=lambda failure: failure.number)
+
+
+def _submit(db: Database, board: Board, row: Row, source: str) -> SubmitResult:
+    """Submit one row, with patience where the table is throttled: its sequence makes trying again safe."""
+
+    def once() -> SubmitResult:
+        return submit_score(
+            db,
+            board,
+            participant_id=row.participant_id,
+            score=row.score,
+            achieved_at=row.achieved_at,
+            display_name=row.display_name,
+            metadata=row.metadata,
+            sequence=(source, row.number),
+            now=datetime.now(UTC),
+        )
+
+    for wait in range(_PATIENCE):
+        with contextlib.suppress(Throttled):
+            return once()
+        time.sleep(random.uniform(0, min(10.0, 0.1 * 2**wait)))
+    return once()

@@ -1,0 +1,290 @@
+"""`leaderboard import`: submits the rows of a file to a board, and says of each refused row why."""
+
+import argparse
+import contextlib
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+from typing import BinaryIO, TextIO, TypeVar
+
+from core.board import ComponentInput, define_board
+from core.boards import Boards
+from core.database import Database
+from core.errors import InvalidInput, LeaderboardExists, LeaderboardNotFound, NotYetAvailable
+from core.model import Board, ScoreKind, ScorePolicy, SortOrder, TieBreak
+from local.errors import StackError
+from local.import_report import Report, progress, refusal_writer
+from local.import_rows import Columns, Format, InputFile, Refusal
+from local.import_submit import ImportStoppedError, Row, submit_rows
+from local.stack import add_target, opened
+
+_ROWS_BETWEEN_PROGRESS = 100
+
+E = TypeVar("E", bound=Enum)
+T = TypeVar("T")
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the `import` command."""
+    parser = subparsers.add_parser(
+        "import",
+        help="submit the rows of a CSV or JSON Lines file",
+        description="Submits every row of a CSV or JSON Lines file to a board. Running the same import again "
+        "changes nothing, whatever the policy and wherever the first run ended: an entry remembers the last "
+        "row of the file that it took. Exit code 0: every row was taken; 1: some were refused; 2: the "
+        "import could not run, or stopped.",
+        epilog="To import what was refused, mend the file that --refused wrote and import that one: a file "
+        "that was changed is a new file, all of whose rows count. A file that only grows at its end can be "
+        "imported again and again under one --source NAME.",
+    )
+    parser.add_argument("file", metavar="FILE", help="CSV with a header, or JSON Lines; - is stdin")
+    parser.add_argument("--board", required=True, metavar="ID")
+    parser.add_argument("--format", choices=["csv", "jsonl"], help="default: what FILE's name says")
+    parser.add_argument("--source", metavar="NAME", help="the file's identity; by default its content is")
+    parser.add_argument("--refused", type=Path, metavar="FILE", help="write every refused row there, and why")
+    parser.add_argument("--workers", type=_workers, default=8, metavar="N", help="default 8")
+
+    columns = parser.add_argument_group("columns", "By default those named as in the GraphQL input.")
+    columns.add_argument("--participant", default="participantId", metavar="COL")
+    columns.add_argument(
+        "--score",
+        type=_list_of(str),
+        default=["score"],
+        metavar="COL[,COL...]",
+        help="one for each component; a sole one may hold a list in JSON Lines",
+    )
+    columns.add_argument(
+        "--achieved-at", metavar="COL", help="times with their offset; blank: when FILE was last changed"
+    )
+    columns.add_argument("--display-name", metavar="COL")
+    columns.add_argument(
+        "--metadata", type=_list_of(str), metavar="COL[,COL...]", help="kept as one JSON object"
+    )
+
+    board = parser.add_argument_group(
+        "creating the board", "Lists hold one item a component, or one for all."
+    )
+    board.add_argument("--create", action="store_true", help="create the board if there is none yet")
+    board.add_argument("--title")
+    board.add_argument(
+        "--kind", type=_list_of(_member(ScoreKind)), default=[ScoreKind.INTEGER], help=_words(ScoreKind)
+    )
+    board.add_argument(
+        "--order", type=_list_of(_member(SortOrder)), default=[SortOrder.DESCENDING], help=_words(SortOrder)
+    )
+    board.add_argument("--decimals", type=_list_of(int), default=[None])
+    board.add_argument(
+        "--policy", type=_member(ScorePolicy), default=ScorePolicy.BEST, help=_words(ScorePolicy)
+    )
+    board.add_argument(
+        "--tie-break", type=_member(TieBreak), default=TieBreak.EARLIEST, help=_words(TieBreak)
+    )
+    add_target(parser)
+    parser.set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Import a file and print what became of its rows; give the exit code.
+
+    Raises:
+        StackError: the file cannot be read, or lacks a column; there is no such board; the import stopped.
+    """
+    with contextlib.ExitStack() as stack:
+        stream, written_at = _open_input(stack, args.file)
+        file = InputFile(stream, args.format or _format_of(args.file))
+        header = file.header()
+        columns = _columns(args, file.format, header)
+        db, boards, _ = stack.enter_context(opened(args))
+        board = _board(boards, args)
+        _check_components(board, columns, file.format)
+        report = Report()
+        if args.refused is not None:
+            refused_file = _open_refused(stack, args.refused, args.file)
+            report = Report(refusal_writer(refused_file, file.format, header))
+        try:
+            with progress(f"importing {args.file}", file.size) as tell:
+                import_file(
+                    db,
+                    board,
+                    file.rows(columns, written_at),
+                    report,
+                    source=_source_of_name(args.source) if args.source else file.source(columns),
+                    workers=args.workers,
+                    tell=lambda: tell(file.tell()),
+                )
+        finally:
+            for line in report.lines():
+                _print(line)
+    return 1 if report.refused else 0
+
+
+def import_file(
+    db: Database,
+    board: Board,
+    rows: Iterable[Row | Refusal],
+    report: Report,
+    *,
+    source: str,
+    workers: int,
+    tell: Callable[[], object] = lambda: None,
+) -> None:
+    """Submit the rows of a source; `tell` is called now and then, to show the progress.
+
+    Raises:
+        StackError: a row failed for a reason that may pass. The same import again goes on from there.
+    """
+
+    def taken() -> Iterator[Row]:
+        for count, row in enumerate(rows):
+            if count % _ROWS_BETWEEN_PROGRESS == 0:
+                tell()
+            if isinstance(row, Refusal):
+                report.refuse(row)
+            else:
+                yield row
+
+    try:
+        submit_rows(db, board, taken(), source=source, workers=workers, settle=report.settle)
+    except ImportStoppedError as stop:
+        raise StackError(f"stopped at line {stop.number}: {stop.cause}; run the same import again") from stop
+
+
+def _open_input(stack: contextlib.ExitStack, name: str) -> tuple[BinaryIO, datetime]:
+    """Open a file and say when it was last written; a pipe is copied first, as it is read more than once."""
+    now = datetime.now(UTC)
+    try:
+        stream = sys.stdin.buffer if name == "-" else stack.enter_context(Path(name).open("rb"))  # noqa: SIM115
+    except OSError as error:
+        raise StackError(f"cannot read {name}: {error.strerror}") from None
+    if stream.seekable():
+        return stream, min(now, datetime.fromtimestamp(os.fstat(stream.fileno()).st_mtime, UTC))
+    copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+    shutil.copyfileobj(stream, copy)
+    return copy, now
+
+
+def _open_refused(stack: contextlib.ExitStack, path: Path, name: str) -> TextIO:
+    try:
+        if path.exists() and Path(name).exists() and path.samefile(name):
+            raise StackError(f"--refused {path} is the file to import")
+        return stack.enter_context(path.open("w", encoding="utf-8", errors="surrogateescape", newline=""))
+    except OSError as error:
+        raise StackError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _columns(args: argparse.Namespace, file_format: Format, header: Sequence[str]) -> Columns:
+    """Settle which columns are read: the named ones must be there, the usual optional ones may."""
+
+    def optional(named: T | None, usual: str, default: T) -> T | None:
+        if named is not None or (file_format == "csv" and usual not in header):
+            return named
+        return default
+
+    columns = Columns(
+        participant=args.participant,
+        score=tuple(args.score),
+        achieved_at=optional(args.achieved_at, "achievedAt", "achievedAt"),
+        display_name=optional(args.display_name, "displayName", "displayName"),
+        metadata=tuple(optional(args.metadata, "metadata", ["metadata"]) or ()),
+    )
+    needed = [columns.participant, *columns.score]
+    if file_format == "csv":  # an object of JSON Lines may well leave out an optional name
+        needed += [name for name in (columns.achieved_at, columns.display_name) if name is not None]
+        needed += columns.metadata
+    for name in needed:
+        if header.count(name) != 1:
+            problem = "more than one column" if name in header else "no column"
+            raise StackError(f"{args.file} has {problem} {name!r}; its columns: {', '.join(header)}")
+    return columns
+
+
+def _board(boards: Boards, args: argparse.Namespace) -> Board:
+    """Read the board, or create it where that is asked for."""
+    try:
+        try:
+            board = boards.get(args.board)
+        except LeaderboardNotFound as error:
+            if not args.create:
+                raise StackError(f"{error}; --create creates it, see leaderboard import --help") from None
+            board = boards.create(_new_board(args))
+    except (InvalidInput, LeaderboardExists, NotYetAvailable) as error:
+        raise StackError(f"board {args.board!r}: {error}") from None
+    return board
+
+
+def _check_components(board: Board, columns: Columns, file_format: Format) -> None:
+    names = [component.name for component in board.components]
+    may_hold_list = file_format == "jsonl" and len(columns.score) == 1
+    if len(columns.score) != len(names) and not may_hold_list:
+        raise StackError(
+            f"board {board.id!r} has {len(names)} component(s), {', '.join(names)}: "
+            "name as many columns with --score"
+        )
+
+
+def _new_board(args: argparse.Namespace) -> Board:
+    lists = {"score": args.score, "kind": args.kind, "order": args.order, "decimals": args.decimals}
+    size = max(map(len, lists.values()))
+    for option, values in lists.items():
+        if len(values) not in (1, size):
+            raise StackError(f"--{option} has {len(values)} items, of {size} components: give one, or {size}")
+    names, kinds, orders, decimals = (values * (size // len(values)) for values in lists.values())
+    if len(args.score) < size:  # a column that holds lists
+        names = [f"{name} {place}" for place, name in enumerate(names, start=1)]
+    return define_board(
+        id=args.board,
+        title=args.title,
+        components=[
+            ComponentInput(name=name, kind=kind, order=order, decimals=places)
+            for name, kind, order, places in zip(names, kinds, orders, decimals, strict=True)
+        ],
+        policy=args.policy,
+        tie_break=args.tie_break,
+        now=datetime.now(UTC),
+    )
+
+
+def _format_of(name: str) -> Format:
+    return "jsonl" if Path(name).suffix.lower() in {".jsonl", ".ndjson"} else "csv"
+
+
+def _source_of_name(name: str) -> str:
+    return hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+def _list_of(read: Callable[[str], T]) -> Callable[[str], list[T]]:
+    def values(text: str) -> list[T]:
+        return [read(item.strip()) for item in text.split(",")]
+
+    return values
+
+
+def _member(enum: type[E]) -> Callable[[str], E]:
+    def member(text: str) -> E:
+        try:
+            return enum(text.upper())
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is none of {_words(enum)}") from None
+
+    return member
+
+
+def _words(enum: type[Enum]) -> str:
+    return ", ".join(one.value for one in enum)
+
+
+def _workers(text: str) -> int:
+    if text.isdecimal() and 1 <= int(text) <= 64:
+        return int(text)
+    raise argparse.ArgumentTypeError("must be from 1 to 64")
+
+
+def _print(line: str) -> None:
+    """Print a line that may hold bytes of the file which are no text."""
+    print(line.encode(errors="backslashreplace").decode())  # noqa: T201

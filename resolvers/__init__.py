@@ -1,0 +1,1 @@
+"""GraphQL over the core: types, resolvers, and the ways in."""

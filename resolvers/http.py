@@ -1,0 +1,140 @@
+# ruff: noqa: ARG002 - the methods of Strawberry's view keep its signatures
+"""The schema over HTTP, as AppSync answers: POST and GET /graphql, and GET /health."""
+
+import json
+import logging
+from collections.abc import Mapping
+
+from cross_web import HTTPException, StarletteRequestAdapter
+from graphql import GraphQLSyntaxError
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocket
+from strawberry.asgi import GraphQL
+from strawberry.http import GraphQLHTTPResponse
+from strawberry.http.base import BaseRequestProtocol
+from strawberry.types import ExecutionResult
+
+from core.boards import Boards
+from core.database import Database
+from resolvers.auth import Role
+from resolvers.context import Context
+from resolvers.errors import INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE, describe
+from resolvers.schema import schema
+
+MAX_BODY_BYTES = 1_000_000
+UNPARSEABLE = "Unable to parse GraphQL query."
+
+_log = logging.getLogger(__name__)
+
+
+def build_app(db: Database, boards: Boards, keys: Mapping[str, Role]) -> Starlette:
+    """Make the ASGI application; `keys` says what each `x-api-key` allows."""
+    return Starlette(
+        routes=[
+            Route("/graphql", _Endpoint(db, boards, keys), methods=["GET", "POST"]),
+            Route("/health", _health, methods=["GET"]),
+        ],
+        # No cookie authorizes anything, so a page of any origin may ask with a key that it was given.
+        middleware=[
+            Middleware(
+                CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "POST"], allow_headers=["*"]
+            )
+        ],
+    )
+
+
+async def _health(_: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+class _BoundedRequest(StarletteRequestAdapter):
+    """A request whose body is read up to a limit, and no further."""
+
+    async def get_body(self) -> bytes:
+        body = bytearray()
+        async for chunk in self._request.stream():
+            body += chunk
+            if len(body) > MAX_BODY_BYTES:
+                raise HTTPException(413, f"Request body is larger than {MAX_BODY_BYTES} bytes.")
+        if not body:
+            raise HTTPException(400, "Request body is empty.")
+        return bytes(body)
+
+
+class _Endpoint(GraphQL[Context, None]):
+    """Strawberry's ASGI endpoint, with AppSync's keys and AppSync's errors."""
+
+    request_adapter_class = _BoundedRequest
+
+    def __init__(self, db: Database, boards: Boards, keys: Mapping[str, Role]) -> None:
+        super().__init__(schema, graphql_ide=None, subscription_protocols=())
+        self._db = db
+        self._boards = boards
+        self._keys = keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            response = await self.run(Request(scope, receive))
+        except HTTPException as refusal:
+            error_type = (
+                "UnauthorizedException" if refusal.status_code == 401 else "MalformedHttpRequestException"
+            )
+            response = _refusal(refusal.status_code, error_type, refusal.reason)
+        except Exception:
+            _log.exception("unforeseen error")
+            response = _refusal(500, INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE)
+        await response(scope, receive, send)
+
+    async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Context:
+        """Know the caller by the key.
+
+        Raises:
+            HTTPException: 401, for a key that is missing or unknown.
+        """
+        key = request.headers.get("x-api-key")
+        if key is None:
+            raise HTTPException(401, "Valid authorization header not provided.")
+        role = self._keys.get(key)
+        if role is None:
+            raise HTTPException(401, "You are not authorized to make this call.")
+        return Context(self._db, self._boards, role)
+
+    def should_render_graphql_ide(self, request: BaseRequestProtocol) -> bool:
+        """Leave the web page to whoever serves one."""
+        return False
+
+    def parse_json(self, data: str | bytes) -> object:
+        """Read a JSON object, or refuse with 400; Strawberry itself would fail on other JSON values."""
+        try:
+            parsed = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise HTTPException(400, UNPARSEABLE) from error
+        if not isinstance(parsed, dict):
+            raise HTTPException(400, UNPARSEABLE)
+        return parsed
+
+    async def process_result(self, request: Request, result: ExecutionResult) -> GraphQLHTTPResponse:
+        """Write the response in AppSync's shape; a query with a syntax error is no request at all there."""
+        response: GraphQLHTTPResponse = {"data": result.data}
+        if result.errors:
+            if isinstance(result.errors[0], GraphQLSyntaxError):
+                raise HTTPException(400, f"{UNPARSEABLE} {result.errors[0].message}")
+            response["errors"] = [describe(error) for error in result.errors]
+        response["extensions"] = result.extensions
+        return response
+
+
+def _refusal(status: int, error_type: str, message: str) -> Response:
+    # Not Starlette's JSONResponse: it fails on a lone surrogate, which a message may quote from the request.
+    return Response(
+        json.dumps({"errors": [{"errorType": error_type, "message": message}]}),
+        status_code=status,
+        media_type="application/json",
+        headers={"x-amzn-ErrorType": error_type},
+    )

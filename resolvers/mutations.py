@@ -1,0 +1,236 @@
+# ruff: noqa: ARG002 - a field that is not available yet takes its arguments and uses none
+# mypy: disable-error-code=untyped-decorator
+"""Mutation: unpack, one core call, wrap."""
+
+import asyncio
+from typing import Annotated
+
+import strawberry
+from strawberry import UNSET
+
+from core import submit
+from core.periods import ALL_TIME
+from resolvers.arguments import BoardId, ParticipantId, change, given
+from resolvers.auth import AdminOnly
+from resolvers.context import Info
+from resolvers.errors import not_yet
+from resolvers.inputs import (
+    CreateLeaderboardInput,
+    RankBucketChangeInput,
+    SubmitScoreInput,
+    TopChangeInput,
+    UpdateEntryInput,
+    UpdateLeaderboardInput,
+)
+from resolvers.types.archive import Archive, ForgottenParticipant
+from resolvers.types.board import Leaderboard
+from resolvers.types.entry import Entry
+from resolvers.types.event import RankBucketChange, TopChange
+from resolvers.types.submission import Submission, SubmissionOutcome
+
+
+@strawberry.type(description="What can be changed.")
+class Mutation:
+    """Every root field that writes."""
+
+    @strawberry.mutation(description="Makes a leaderboard.", extensions=[AdminOnly()])
+    async def create_leaderboard(
+        self,
+        info: Info,
+        new: Annotated[
+            CreateLeaderboardInput, strawberry.argument(name="input", description="The board to make.")
+        ],
+    ) -> Leaderboard:
+        """Make a board."""
+        board = new.define(info.context.now())
+        return Leaderboard.of(await asyncio.to_thread(info.context.boards.create, board))
+
+    @strawberry.mutation(
+        description="Changes a leaderboard that nobody else changed since.", extensions=[AdminOnly()]
+    )
+    async def update_leaderboard(
+        self,
+        info: Info,
+        changes: Annotated[
+            UpdateLeaderboardInput, strawberry.argument(name="input", description="What to change.")
+        ],
+    ) -> Leaderboard:
+        """Change a board's title or rank buckets."""
+        if given(changes.periods) is not None:
+            not_yet("UpdateLeaderboardInput.periods")
+        if given(changes.time_zone) is not None:
+            not_yet("UpdateLeaderboardInput.timeZone")
+        board = await asyncio.to_thread(
+            info.context.boards.update,
+            changes.id,
+            changes.version,
+            title=change(changes.title),
+            rank_buckets=changes.unpack_rank_buckets(),
+        )
+        return Leaderboard.of(board)
+
+    @strawberry.mutation(
+        description="Deletes a leaderboard with every entry, counter and archive. Not yet available.",
+        extensions=[AdminOnly()],
+    )
+    async def delete_leaderboard(
+        self,
+        board_id: Annotated[strawberry.ID, strawberry.argument(name="id", description="The board's id.")],
+    ) -> Leaderboard:
+        """Refuse, until it can be done."""
+        not_yet("deleteLeaderboard")
+
+    @strawberry.mutation(
+        description="Submits a score to every period of a leaderboard.", extensions=[AdminOnly()]
+    )
+    async def submit_score(
+        self,
+        info: Info,
+        offer: Annotated[
+            SubmitScoreInput, strawberry.argument(name="input", description="The score to submit.")
+        ],
+    ) -> Submission:
+        """Submit a score."""
+        if given(offer.submission_id) is not None:
+            not_yet("SubmitScoreInput.submissionId")
+        context = info.context
+        board = await asyncio.to_thread(context.boards.get, offer.leaderboard_id)
+        result = await asyncio.to_thread(
+            submit.submit_score,
+            context.db,
+            board,
+            participant_id=offer.participant_id,
+            score=offer.score,
+            achieved_at=given(offer.achieved_at),
+            display_name=given(offer.display_name),
+            metadata=given(offer.metadata),
+            now=context.now(),
+        )
+        return Submission.of(board, result)
+
+    @strawberry.mutation(
+        description="Submits up to 100 scores; one that is refused never fails its neighbours. "
+        "Not yet available.",
+        extensions=[AdminOnly()],
+    )
+    async def submit_scores(
+        self,
+        inputs: Annotated[
+            list[SubmitScoreInput], strawberry.argument(description="The scores to submit; at most 100.")
+        ],
+    ) -> list[SubmissionOutcome]:
+        """Refuse, until it can be done."""
+        not_yet("submitScores")
+
+    @strawberry.mutation(
+        description="Changes an entry's name or metadata, never its score or place.", extensions=[AdminOnly()]
+    )
+    async def update_entry(
+        self,
+        info: Info,
+        changes: Annotated[
+            UpdateEntryInput, strawberry.argument(name="input", description="What to change.")
+        ],
+    ) -> Entry:
+        """Change an entry."""
+        context = info.context
+        board = await asyncio.to_thread(context.boards.get, changes.leaderboard_id)
+        entry = await asyncio.to_thread(
+            submit.update_entry,
+            context.db,
+            board,
+            changes.participant_id,
+            display_name=change(changes.display_name),
+            metadata=change(changes.metadata),
+        )
+        return Entry.of(entry)
+
+    @strawberry.mutation(
+        description="Takes a participant off a leaderboard; gives the entry that stood there, or null.",
+        extensions=[AdminOnly()],
+    )
+    async def remove_entry(
+        self, info: Info, leaderboard_id: BoardId, participant_id: ParticipantId
+    ) -> Entry | None:
+        """Remove an entry."""
+        context = info.context
+        board = await asyncio.to_thread(context.boards.get, leaderboard_id)
+        entry = await asyncio.to_thread(submit.remove_entry, context.db, board, participant_id)
+        return Entry.of(entry, standing=False) if entry else None
+
+    @strawberry.mutation(
+        description="Hides an entry: it keeps its score, and takes no rank until it is restored. "
+        "Not yet available.",
+        extensions=[AdminOnly()],
+    )
+    async def hide_entry(
+        self,
+        leaderboard_id: BoardId,
+        participant_id: ParticipantId,
+        reason: Annotated[str | None, strawberry.argument(description="Why, for the record.")] = UNSET,
+    ) -> Entry:
+        """Refuse, until it can be done."""
+        not_yet("hideEntry")
+
+    @strawberry.mutation(
+        description="Restores a hidden entry to its rank. Not yet available.", extensions=[AdminOnly()]
+    )
+    async def restore_entry(self, leaderboard_id: BoardId, participant_id: ParticipantId) -> Entry:
+        """Refuse, until it can be done."""
+        not_yet("restoreEntry")
+
+    @strawberry.mutation(
+        description="Erases a participant from every board, period and archive. Not yet available.",
+        extensions=[AdminOnly()],
+    )
+    async def forget_participant(
+        self,
+        participant_id: Annotated[
+            strawberry.ID, strawberry.argument(name="id", description="The participant's id.")
+        ],
+    ) -> ForgottenParticipant:
+        """Refuse, until it can be done."""
+        not_yet("forgetParticipant")
+
+    @strawberry.mutation(
+        description="Freezes a period's standings, under an id of their own. Not yet available.",
+        extensions=[AdminOnly()],
+    )
+    async def archive_leaderboard(
+        self,
+        leaderboard_id: BoardId,
+        period: Annotated[
+            str | None, strawberry.argument(description="Which period; all-time when left out.")
+        ] = ALL_TIME,
+        limit: Annotated[
+            int | None, strawberry.argument(description="How many entries to keep; all when left out.")
+        ] = UNSET,
+    ) -> Archive:
+        """Refuse, until it can be done."""
+        not_yet("archiveLeaderboard")
+
+    @strawberry.mutation(
+        description="Tells subscribers that a participant changed rank bucket; for the stream's publisher "
+        "alone. Not yet available.",
+        extensions=[AdminOnly()],
+    )
+    async def publish_rank_bucket_change(
+        self,
+        event: Annotated[
+            RankBucketChangeInput, strawberry.argument(name="input", description="What happened.")
+        ],
+    ) -> RankBucketChange:
+        """Refuse, until it can be done."""
+        not_yet("publishRankBucketChange")
+
+    @strawberry.mutation(
+        description="Tells subscribers that a board's top changed; for the stream's publisher alone. "
+        "Not yet available.",
+        extensions=[AdminOnly()],
+    )
+    async def publish_top_change(
+        self,
+        event: Annotated[TopChangeInput, strawberry.argument(name="input", description="What happened.")],
+    ) -> TopChange:
+        """Refuse, until it can be done."""
+        not_yet("publishTopChange")

@@ -1,0 +1,55 @@
+# mypy: disable-error-code=untyped-decorator
+"""Query: unpack, one core call, wrap."""
+
+import asyncio
+from typing import Annotated
+
+import strawberry
+from strawberry import UNSET
+
+from core import standings
+from resolvers.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
+from resolvers.context import Info
+from resolvers.types.board import Leaderboard, LeaderboardConnection
+from resolvers.types.entry import Participant
+
+
+@strawberry.type(description="What can be read.")
+class Query:
+    """Every root field that reads."""
+
+    @strawberry.field(description="One leaderboard; the error LeaderboardNotFound when there is none.")
+    async def leaderboard(
+        self,
+        info: Info,
+        board_id: Annotated[strawberry.ID, strawberry.argument(name="id", description="The board's id.")],
+    ) -> Leaderboard | None:
+        """Give one board."""
+        return Leaderboard.of(await asyncio.to_thread(info.context.boards.get, board_id))
+
+    @strawberry.field(description="All leaderboards by id, in pages of at most 100.")
+    async def leaderboards(
+        self, info: Info, limit: Limit = DEFAULT_PAGE, next_token: NextToken = UNSET
+    ) -> LeaderboardConnection:
+        """Give a page of boards."""
+        page = await asyncio.to_thread(
+            info.context.boards.page, or_default(limit, DEFAULT_PAGE), given(next_token)
+        )
+        return LeaderboardConnection.of(page)
+
+    @strawberry.field(description="One participant; null when on no board.")
+    async def participant(
+        self,
+        info: Info,
+        participant_id: Annotated[
+            strawberry.ID, strawberry.argument(name="id", description="The participant's id.")
+        ],
+    ) -> Participant | None:
+        """Give one participant, under the name of the first entry found."""
+        context = info.context
+        page = await asyncio.to_thread(
+            standings.participant_entries, context.db, context.boards, participant_id, 1, None
+        )
+        if not page.items:
+            return None
+        return Participant(id=participant_id, display_name=page.items[0].display_name)

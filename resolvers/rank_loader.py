@@ -1,0 +1,62 @@
+"""Ranks of many entries at once: a page asks the core one time, not once an entry."""
+
+import asyncio
+from collections import defaultdict
+from typing import NamedTuple
+
+from strawberry.dataloader import DataLoader
+
+from core import model, ranking
+from core.database import Database
+
+
+class RankWanted(NamedTuple):
+    """One entry whose rank a query selects, and how to find it."""
+
+    entry: model.Entry
+    strategy: model.RankStrategy
+
+
+Found = model.Rank | BaseException | None
+RankLoader = DataLoader[RankWanted, model.Rank | None]
+
+
+def rank_loader(db: Database) -> RankLoader:
+    """Make a loader that calls `core.ranking.ranks` once for each board, period and strategy in a batch.
+
+    It keeps no answers: within one mutation, a rank may change from field to field.
+    """
+
+    async def load(wanted: list[RankWanted]) -> list[Found]:
+        groups: defaultdict[_Group, dict[bytes, model.Entry]] = defaultdict(dict)
+        for one in wanted:
+            # An entry that is selected twice is ranked once.
+            groups[_group(one)][one.entry.rank_key] = one.entry
+        found = await asyncio.gather(*(_find(db, group, entries) for group, entries in groups.items()))
+        ranks = dict(zip(groups, found, strict=True))
+        return [ranks[_group(one)][one.entry.rank_key] for one in wanted]
+
+    return DataLoader(load, cache=False)
+
+
+class _Group(NamedTuple):
+    board_id: str
+    generation: str
+    period: str
+    strategy: model.RankStrategy
+
+
+def _group(wanted: RankWanted) -> _Group:
+    board = wanted.entry.board
+    return _Group(board.id, board.generation, wanted.entry.period, wanted.strategy)
+
+
+async def _find(db: Database, group: _Group, entries: dict[bytes, model.Entry]) -> dict[bytes, Found]:
+    listed = list(entries.values())
+    try:
+        ranks = await asyncio.to_thread(
+            ranking.ranks, db, listed[0].board, group.period, listed, group.strategy
+        )
+    except Exception as error:  # reported at each field that asked, beside the ranks of others
+        return dict.fromkeys(entries, error)
+    return dict(zip(entries, ranks, strict=True))

@@ -1,0 +1,70 @@
+"""The schema, assembled; `python -m resolvers.schema` prints it as AppSync takes it."""
+
+from dataclasses import replace
+
+import strawberry
+from graphql import (
+    REMOVE,
+    DirectiveDefinitionNode,
+    GraphQLError,
+    Node,
+    ScalarTypeDefinitionNode,
+    Visitor,
+    VisitorAction,
+    parse,
+    print_ast,
+    visit,
+)
+from strawberry.extensions import MaxTokensLimiter
+from strawberry.schema.config import StrawberryConfig
+from strawberry.types import ExecutionContext
+
+from resolvers.consumption import Consumption
+from resolvers.errors import log_unforeseen
+from resolvers.mutations import Mutation
+from resolvers.queries import Query
+from resolvers.query_limits import MAX_TOKENS, QueryLimits
+from resolvers.scalars import SCALARS
+from resolvers.subscriptions import Subscription, SubscriptionsLater
+
+
+class LeaderboardSchema(strawberry.Schema):
+    """Strawberry's schema, with our choice of what is worth a line in the log."""
+
+    def process_errors(
+        self,
+        errors: list[GraphQLError],
+        execution_context: ExecutionContext | None = None,  # noqa: ARG002 - Strawberry's signature
+    ) -> None:
+        """Log what no one foresaw."""
+        log_unforeseen(errors)
+
+
+schema = LeaderboardSchema(
+    query=Query,
+    mutation=Mutation,
+    subscription=Subscription,
+    config=StrawberryConfig(scalar_map=SCALARS),
+    extensions=[Consumption, lambda: MaxTokensLimiter(MAX_TOKENS), QueryLimits, SubscriptionsLater],
+)
+
+
+class _ForAppSync(Visitor):
+    """Leaves out what AppSync refuses or declares itself: directive and scalar definitions, descriptions."""
+
+    def enter(self, node: Node, *_: object) -> Node | VisitorAction:
+        """Remove a definition, or a description."""
+        if isinstance(node, DirectiveDefinitionNode | ScalarTypeDefinitionNode):
+            return REMOVE
+        if getattr(node, "description", None) is not None:
+            return replace(node, description=None)  # type: ignore[call-arg]
+        return None
+
+
+def sdl() -> str:
+    """Write the schema in the form that AppSync takes."""
+    return print_ast(visit(parse(schema.as_str()), _ForAppSync())) + "\n"
+
+
+if __name__ == "__main__":
+    print(sdl(), end="")  # noqa: T201 - printing it is the job

@@ -1,0 +1,1 @@
+"""The GraphQL types of the public contract, by subject."""

@@ -1,0 +1,173 @@
+# mypy: disable-error-code=untyped-decorator
+"""Leaderboards: their definition, and every way to read their standings."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Concatenate, ParamSpec, Self, TypeVar
+
+import strawberry
+from strawberry import UNSET
+
+from core import model, standings
+from core.database import Database
+from core.periods import resolve_period
+from resolvers.arguments import (
+    DEFAULT_ARCHIVES_PAGE,
+    DEFAULT_PAGE,
+    DEFAULT_RADIUS,
+    DEFAULT_TOP,
+    Limit,
+    NextToken,
+    ParticipantId,
+    Period,
+    given,
+    or_default,
+)
+from resolvers.context import Info
+from resolvers.errors import not_yet
+from resolvers.types.archive import ArchiveConnection
+from resolvers.types.entry import Entry, EntryConnection
+from resolvers.types.rank import RankBucket
+from resolvers.types.score import ScoreComponent
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@strawberry.type(description="A leaderboard: what is scored, how it is ranked, and who stands where.")
+class Leaderboard:
+    """A leaderboard."""
+
+    board: strawberry.Private[model.Board]
+
+    id: strawberry.ID = strawberry.field(description="The board's id.")
+    title: str | None = strawberry.field(description="The title to show.")
+    components: list[ScoreComponent] = strawberry.field(
+        description="The numbers of a score, compared in turn; more than one makes a composite."
+    )
+    policy: model.ScorePolicy = strawberry.field(description="What a new submission does to the entry.")
+    tie_break: model.TieBreak = strawberry.field(description="Who stands first among equal scores.")
+    periods: list[model.PeriodKind] = strawberry.field(description="The periods that have standings.")
+    time_zone: str = strawberry.field(description="The IANA time zone that the periods follow.")
+    counter_mode: model.CounterMode = strawberry.field(description="How the rank counters are kept.")
+    rank_buckets: list[RankBucket] = strawberry.field(description="Best first, covering every rank.")
+    created_at: datetime = strawberry.field(description="When the board was made.")
+    version: int = strawberry.field(description="Grows with each update; an update names the one it read.")
+
+    @strawberry.field(description="How many entries stand on the board.")
+    async def size(self, info: Info, period: Period = UNSET) -> int:
+        """Count the entries."""
+        return await self._read(info, period, standings.size)
+
+    @strawberry.field(description="The best entries; at most 100.")
+    async def top(self, info: Info, limit: Limit = DEFAULT_TOP, period: Period = UNSET) -> list[Entry]:
+        """Give the best entries."""
+        entries = await self._read(info, period, standings.top, or_default(limit, DEFAULT_TOP))
+        return [Entry.of(entry) for entry in entries]
+
+    @strawberry.field(description="All entries, best first, in pages of at most 1,000.")
+    async def entries(
+        self,
+        info: Info,
+        limit: Limit = DEFAULT_PAGE,
+        next_token: NextToken = UNSET,
+        period: Period = UNSET,
+    ) -> EntryConnection:
+        """Give a page of the standings."""
+        page = await self._read(
+            info, period, standings.entries, or_default(limit, DEFAULT_PAGE), given(next_token)
+        )
+        return EntryConnection.of(page)
+
+    @strawberry.field(description="One participant's entry; null when they are not on the board.")
+    async def entry(self, info: Info, participant_id: ParticipantId, period: Period = UNSET) -> Entry | None:
+        """Give one entry."""
+        entry = await self._read(info, period, standings.entry, participant_id)
+        return Entry.of(entry) if entry else None
+
+    @strawberry.field(
+        description="The entries around a participant, who is among them; null when not on the board. "
+        "The window slides at the ends of the board so that it stays full."
+    )
+    async def around(
+        self,
+        info: Info,
+        participant_id: ParticipantId,
+        radius: Annotated[
+            int | None, strawberry.argument(description="How many on each side at most; 0 to 100.")
+        ] = DEFAULT_RADIUS,
+        period: Period = UNSET,
+    ) -> list[Entry] | None:
+        """Give a window of the standings."""
+        entries = await self._read(
+            info, period, standings.around, participant_id, or_default(radius, DEFAULT_RADIUS)
+        )
+        return None if entries is None else [Entry.of(entry) for entry in entries]
+
+    @strawberry.field(
+        description="The entries of some participants, such as friends, best first, "
+        "ranked on the whole board."
+    )
+    async def entries_of(
+        self,
+        info: Info,
+        participant_ids: Annotated[
+            list[strawberry.ID], strawberry.argument(description="The participants' ids; at most 100.")
+        ],
+        period: Period = UNSET,
+    ) -> list[Entry]:
+        """Give a subset of the standings."""
+        entries = await self._read(info, period, standings.entries_of, participant_ids)
+        return [Entry.of(entry) for entry in entries]
+
+    @strawberry.field(description="The board's archived standings, newest first. Not yet available.")
+    async def archives(
+        self,
+        limit: Limit = DEFAULT_ARCHIVES_PAGE,  # noqa: ARG002 - not used yet
+        next_token: NextToken = UNSET,  # noqa: ARG002
+    ) -> ArchiveConnection:
+        """Refuse, until there are archives."""
+        not_yet("Leaderboard.archives")
+
+    async def _read(
+        self,
+        info: Info,
+        period: str | None,
+        read: Callable[Concatenate[Database, model.Board, str, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        key = resolve_period(self.board, given(period), info.context.now())
+        return await asyncio.to_thread(read, info.context.db, self.board, key, *args, **kwargs)
+
+    @classmethod
+    def of(cls, board: model.Board) -> Self:
+        """Wrap a board."""
+        return cls(
+            board=board,
+            id=strawberry.ID(board.id),
+            title=board.title,
+            components=[ScoreComponent.of(component) for component in board.components],
+            policy=board.policy,
+            tie_break=board.tie_break,
+            periods=list(board.periods),
+            time_zone=board.time_zone,
+            counter_mode=board.counter_mode,
+            rank_buckets=RankBucket.defined(board.rank_buckets),
+            created_at=board.created_at,
+            version=board.version,
+        )
+
+
+@strawberry.type(description="A page of leaderboards.")
+class LeaderboardConnection:
+    """A page of leaderboards."""
+
+    items: list[Leaderboard] = strawberry.field(description="The boards of this page.")
+    next_token: str | None = strawberry.field(description="Asks for the next page; null on the last.")
+
+    @classmethod
+    def of(cls, page: model.Page[model.Board]) -> Self:
+        """Wrap a page."""
+        return cls(items=[Leaderboard.of(board) for board in page.items], next_token=page.next_token)

@@ -1,0 +1,101 @@
+# mypy: disable-error-code=untyped-decorator
+"""Entries and participants: who stands where."""
+
+import asyncio
+from datetime import datetime
+from typing import Annotated, Self
+
+import strawberry
+from strawberry import UNSET
+
+from core import model, standings
+from resolvers.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
+from resolvers.context import Info
+from resolvers.rank_loader import RankWanted
+from resolvers.scalars import AWSJSON
+from resolvers.types.rank import Rank
+from resolvers.types.score import Score
+
+
+@strawberry.type(description="Someone, or something, that stands on boards.")
+class Participant:
+    """A participant."""
+
+    id: strawberry.ID = strawberry.field(description="The participant's id, chosen by whoever submits.")
+    display_name: str | None = strawberry.field(description="The name to show.")
+
+    @strawberry.field(description="Every board and period that the participant stands on.")
+    async def entries(
+        self, info: Info, limit: Limit = DEFAULT_PAGE, next_token: NextToken = UNSET
+    ) -> "EntryConnection":
+        """Give a page of the participant's entries."""
+        page = await asyncio.to_thread(
+            standings.participant_entries,
+            info.context.db,
+            info.context.boards,
+            self.id,
+            or_default(limit, DEFAULT_PAGE),
+            given(next_token),
+        )
+        return EntryConnection.of(page)
+
+
+@strawberry.type(description="A participant's standing score on one board, in one period.")
+class Entry:
+    """An entry."""
+
+    source: strawberry.Private[model.Entry]
+    standing: strawberry.Private[bool]
+
+    leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
+    period: str = strawberry.field(description="The period's explicit key, such as all-time.")
+    participant: Participant = strawberry.field(description="Whose entry it is.")
+    score: Score = strawberry.field(description="The standing score.")
+    achieved_at: datetime = strawberry.field(description="When the standing score was reached.")
+    submissions: int = strawberry.field(description="How many submissions led to it.")
+    metadata: AWSJSON | None = strawberry.field(description="What the submitter attached, as JSON.")
+    hidden: bool = strawberry.field(description="Whether it is hidden, and so takes no rank.")
+
+    @strawberry.field(description="Its rank on the whole board; null for one that is hidden or was removed.")
+    async def rank(
+        self,
+        info: Info,
+        strategy: Annotated[
+            model.RankStrategy | None, strawberry.argument(description="How to find the rank.")
+        ] = model.RankStrategy.AUTO,
+    ) -> Rank | None:
+        """Give the entry's rank, found together with those of the whole answer."""
+        if not self.standing:
+            return None
+        wanted = RankWanted(self.source, or_default(strategy, model.RankStrategy.AUTO))
+        rank = await info.context.ranks.load(wanted)
+        return Rank.of(rank) if rank else None
+
+    @classmethod
+    def of(cls, entry: model.Entry, *, standing: bool = True) -> Self:
+        """Wrap an entry; `standing` is false for one that was just removed."""
+        return cls(
+            source=entry,
+            standing=standing,
+            leaderboard_id=strawberry.ID(entry.board.id),
+            period=entry.period,
+            participant=Participant(id=strawberry.ID(entry.participant_id), display_name=entry.display_name),
+            score=Score.of(entry.board.components, entry.score),
+            achieved_at=entry.achieved_at,
+            submissions=entry.submissions,
+            metadata=None if entry.metadata is None else AWSJSON(entry.metadata),
+            hidden=entry.hidden,
+        )
+
+
+@strawberry.type(description="A page of entries.")
+class EntryConnection:
+    """A page of entries."""
+
+    items: list[Entry] = strawberry.field(description="The entries of this page.")
+    next_token: str | None = strawberry.field(description="Asks for the next page; null on the last.")
+
+    @classmethod
+    def of(cls, page: model.Page[model.Entry]) -> Self:
+        """Wrap a page."""
+        return cls(items=[Entry.of(entry) for entry in page.items], next_token=page.next_token)

@@ -1,0 +1,50 @@
+"""Fixtures over a real DynamoDB engine: one process a session (and an xdist worker), fresh tables a test."""
+
+import os
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from core.boards import Boards
+from core.database import Database, Tables, connect
+from core.tables import create_tables
+from local.engine import Engine, find_engine, running_engine, temporary_folder
+from local.stream_reader import StreamReader, connect_streams
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Engine]:
+    """A dynoxide engine, on a RAM disk where there is one."""
+    if find_engine() is None:
+        message = "no dynoxide engine: `make setup` fetches it on the platforms that it is built for"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    with temporary_folder() as folder, running_engine(folder) as running:
+        yield running
+
+
+@pytest.fixture
+def db(engine: Engine) -> Iterator[Database]:
+    """The four tables, empty, under names of their own."""
+    tables = Tables.with_prefix(f"test-{uuid.uuid4().hex[:12]}")
+    database = connect(
+        tables, region="local", endpoint_url=engine.endpoint, access_key="local", secret_key="local"
+    )
+    create_tables(database)
+    yield database
+    for name in (tables.scores, tables.counters, tables.boards, tables.archives):
+        database.client.delete_table(TableName=name)
+
+
+@pytest.fixture
+def boards(db: Database) -> Boards:
+    """The boards of `db`, uncached."""
+    return Boards(db, cache_seconds=0)
+
+
+@pytest.fixture
+def drain(db: Database, boards: Boards) -> Callable[[], int]:
+    """Counts all that the scores table's stream holds since the last call; returns the number of records."""
+    return StreamReader(db, boards, connect_streams(db)).drain

@@ -1,0 +1,82 @@
+"""A client of the GraphQL endpoint for tests: whole HTTP requests to the real application."""
+
+import asyncio
+import json
+from typing import Any
+
+import httpx
+
+from core.boards import Boards
+from core.database import Database
+from resolvers.auth import Role
+from resolvers.http import build_app
+
+KEYS = {"admin": Role.ADMIN, "public": Role.PUBLIC}
+SUBMIT = """
+mutation ($input: SubmitScoreInput!) {
+  submitScore(input: $input) {
+    accepted
+    duplicate
+    previousScore { value }
+    entries {
+      leaderboardId period participant { id displayName } score { value } submissions metadata achievedAt
+    }
+  }
+}
+"""
+
+
+class Api:
+    """Asks as ADMIN unless told otherwise."""
+
+    def __init__(self, db: Database, boards: Boards) -> None:
+        self._app = build_app(db, boards, KEYS)
+
+    def request(self, method: str, path: str = "/graphql", **parts: Any) -> httpx.Response:
+        """Make any request; `parts` are httpx's."""
+
+        async def send() -> httpx.Response:
+            transport = httpx.ASGITransport(self._app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://leaderboard") as client:
+                return await client.request(method, path, **parts)
+
+        return asyncio.run(send())
+
+    def ask(self, query: str, *, key: str = "admin", **variables: Any) -> dict[str, Any]:
+        """Give the whole response."""
+        # json.dumps writes anything that JSON can say, lone surrogates too; httpx's own way does not.
+        body = json.dumps({"query": query, "variables": variables})
+        headers = {"x-api-key": key, "content-type": "application/json"}
+        answer = self.request("POST", content=body, headers=headers)
+        assert answer.status_code == 200, answer.text
+        response: dict[str, Any] = answer.json()
+        return response
+
+    def data(self, query: str, **variables: Any) -> Any:
+        """Give the one root field of a response without errors."""
+        response = self.ask(query, **variables)
+        assert "errors" not in response, response["errors"]
+        (value,) = response["data"].values()
+        return value
+
+    def error(self, query: str, *, key: str = "admin", **variables: Any) -> dict[str, Any]:
+        """Give the one error of a response."""
+        (error,) = self.ask(query, key=key, **variables)["errors"]
+        assert isinstance(error, dict)
+        return error
+
+    def refusal(self, query: str, *, key: str = "admin", **variables: Any) -> tuple[str, str]:
+        """Give the errorType and the message of the one error."""
+        error = self.error(query, key=key, **variables)
+        return error["errorType"], error["message"]
+
+    def board(self, board_id: str = "board", **rules: Any) -> None:
+        """Make a board."""
+        query = "mutation ($input: CreateLeaderboardInput!) { createLeaderboard(input: $input) { id } }"
+        self.data(query, input={"id": board_id, **rules})
+
+    def submit(self, participant: str, *score: str, board: str = "board", **more: Any) -> Any:
+        """Submit a score."""
+        return self.data(
+            SUBMIT, input={"leaderboardId": board, "participantId": participant, "score": score, **more}
+        )

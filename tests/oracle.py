@@ -1,0 +1,195 @@
+"""The oracle: a plain leaderboard that the real one is compared with.
+
+It keeps a dict of entries and sorts a list whenever it is asked. It shares no code with the board that it
+judges: scores are scaled integers, the order is found by comparing two entries, component by component.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from fractions import Fraction
+from functools import cmp_to_key
+from math import ceil
+from typing import Literal
+
+Order = Literal["ASCENDING", "DESCENDING"]
+Policy = Literal["BEST", "LATEST", "SUM"]
+Tie = Literal["EARLIEST", "LATEST", "PARTICIPANT"]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a participant stands with."""
+
+    participant: str
+    score: tuple[int, ...]
+    achieved_at: datetime
+    submissions: int = 1
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A rank bucket: down to a rank, down to a share of the board in percent, or everyone else."""
+
+    name: str
+    to: int | None = None
+    top_percent: float | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Everything that a rank says."""
+
+    rank: int
+    position: int
+    total: int
+    percentile: float
+    bucket: str
+    bucket_from: int
+    bucket_to: int | None
+
+
+def compare_scores(orders: Sequence[Order], a: Sequence[int], b: Sequence[int]) -> int:
+    """Negative where `a` is the better score, 0 for a tie."""
+    for order, x, y in zip(orders, a, b, strict=True):
+        if x != y:
+            x_is_better = x > y if order == "DESCENDING" else x < y
+            return -1 if x_is_better else 1
+    return 0
+
+
+def compare_times(tie_break: Tie, a: datetime, b: datetime) -> int:
+    """Negative where `a` is the time that stands first among equal scores."""
+    if tie_break == "PARTICIPANT" or a == b:
+        return 0
+    a_is_first = a < b if tie_break == "EARLIEST" else a > b
+    return -1 if a_is_first else 1
+
+
+class OutOfBounds(Exception):
+    """A sum that leaves its component's bounds."""
+
+
+@dataclass
+class Oracle:
+    """One board in one period. `bounds` are the least and the greatest value of each component."""
+
+    orders: Sequence[Order] = ("DESCENDING",)
+    bounds: Sequence[tuple[int, int]] = ()
+    policy: Policy = "BEST"
+    tie_break: Tie = "EARLIEST"
+    buckets: Sequence[Bucket] = (Bucket("everyone"),)
+    entries: dict[str, Standing] = field(default_factory=dict)
+
+    # Writes
+
+    def submit(self, participant: str, score: tuple[int, ...], achieved_at: datetime) -> bool:
+        """Whether the submission changed anything.
+
+        Raises:
+            OutOfBounds: nothing changed, for the sum would leave the bounds.
+        """
+        old = self.entries.get(participant)
+        new = (
+            self._first(participant, score, achieved_at)
+            if old is None
+            else self._next(old, score, achieved_at)
+        )
+        if new is None:
+            return False
+        self.entries[participant] = new
+        return True
+
+    def remove(self, participant: str) -> Standing | None:
+        return self.entries.pop(participant, None)
+
+    def _first(self, participant: str, score: tuple[int, ...], achieved_at: datetime) -> Standing:
+        return Standing(participant, score, achieved_at)
+
+    def _next(self, old: Standing, score: tuple[int, ...], achieved_at: datetime) -> Standing | None:
+        if self.policy == "SUM":
+            score = tuple(x + y for x, y in zip(old.score, score, strict=True))
+            if not all(low <= value <= high for value, (low, high) in zip(score, self.bounds, strict=True)):
+                raise OutOfBounds
+            changes = score != old.score
+        elif self.policy == "LATEST":
+            changes = score != old.score and achieved_at >= old.achieved_at
+        else:
+            by_score = compare_scores(self.orders, score, old.score)
+            by_time = compare_times(self.tie_break, achieved_at, old.achieved_at)
+            changes = (by_score or by_time) < 0
+        return Standing(old.participant, score, achieved_at, old.submissions + 1) if changes else None
+
+    # Reads
+
+    def compare(self, a: Standing, b: Standing) -> int:
+        """Negative where `a` stands before `b`; no two participants stand in one place."""
+        by_score = compare_scores(self.orders, a.score, b.score)
+        by_time = compare_times(self.tie_break, a.achieved_at, b.achieved_at)
+        a_id, b_id = a.participant.encode(), b.participant.encode()
+        return by_score or by_time or (a_id > b_id) - (a_id < b_id)
+
+    def ranked(self) -> list[Standing]:
+        return sorted(self.entries.values(), key=cmp_to_key(self.compare))
+
+    def size(self) -> int:
+        return len(self.entries)
+
+    def top(self, limit: int) -> list[Standing]:
+        return self.ranked()[:limit]
+
+    def pages(self, limit: int) -> list[list[Standing]]:
+        ranked = self.ranked()
+        return [ranked[start : start + limit] for start in range(0, len(ranked), limit)]
+
+    def around(self, participant: str, radius: int) -> list[Standing] | None:
+        """`radius` entries on each side; the window slides at an end so as to stay full."""
+        if participant not in self.entries:
+            return None
+        ranked = self.ranked()
+        wanted = min(2 * radius + 1, len(ranked))
+        windows = [ranked[start : start + wanted] for start in range(len(ranked) - wanted + 1)]
+        middle = [entry.participant for entry in ranked].index(participant)
+        # Of the full windows, the one whose middle is nearest to the participant.
+        return min(enumerate(windows), key=lambda window: abs(window[0] + radius - middle))[1]
+
+    def entries_of(self, participants: Iterable[str]) -> list[Standing]:
+        wanted = set(participants)
+        return [entry for entry in self.ranked() if entry.participant in wanted]
+
+    def place(self, participant: str) -> Place | None:
+        standing = self.entries.get(participant)
+        if standing is None:
+            return None
+        others = self.entries.values()
+        better = count(others, lambda other: compare_scores(self.orders, other.score, standing.score) < 0)
+        worse = count(others, lambda other: compare_scores(self.orders, other.score, standing.score) > 0)
+        before = count(others, lambda other: self.compare(other, standing) < 0)
+        rank, total = better + 1, len(self.entries)
+        bucket, first, last = bucket_of(self.buckets, rank, total)
+        return Place(rank, before + 1, total, 100 * worse / total, bucket.name, first, last)
+
+
+def count(standings: Iterable[Standing], holds: Callable[[Standing], bool]) -> int:
+    return sum(1 for standing in standings if holds(standing))
+
+
+def bucket_of(buckets: Sequence[Bucket], rank: int, total: int) -> tuple[Bucket, int, int | None]:
+    """The first bucket that reaches down to the rank, with its first place and its last (None: no end)."""
+    first = 1
+    for bucket in buckets:
+        last = last_rank(bucket, total)
+        if last is None or rank <= last:
+            return bucket, first, last
+        first = max(first, last + 1)
+    raise AssertionError(f"no bucket holds rank {rank} of {total}")
+
+
+def last_rank(bucket: Bucket, total: int) -> int | None:
+    """A share that is no whole number of entries is rounded up: the top 1% of 50 is one entry."""
+    if bucket.to is not None:
+        return bucket.to
+    if bucket.top_percent is not None:
+        share = Fraction(str(bucket.top_percent)) * total / 100
+        return ceil(share)
+    return None

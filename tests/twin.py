@@ -1,0 +1,196 @@
+"""A real board and its oracle: written to together, compared as a whole."""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+
+from core.board import define_board
+from core.boards import Boards
+from core.database import Database
+from core.errors import InvalidScore
+from core.model import Board, Entry, Page, Rank, RankStrategy, ScoreKind, SubmitResult
+from core.ranking import ranks
+from core.standings import around, entries, entries_of, entry, participant_entries, size, top
+from core.submit import remove_entry, submit_score
+from tests.oracle import Bucket, Oracle, OutOfBounds, Place, Standing
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+ALL_TIME = "all-time"
+ABSENT = "nobody"
+_numbers = itertools.count()
+
+
+@dataclass
+class Twin:
+    """One board, in the database and as an oracle. Scores are in units of the last decimal place."""
+
+    db: Database
+    boards: Boards
+    board: Board
+    oracle: Oracle = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.oracle = Oracle(
+            orders=[component.order.value for component in self.board.components],
+            bounds=[(component.low, component.high) for component in self.board.components],
+            policy=self.board.policy.value,
+            tie_break=self.board.tie_break.value,
+            buckets=[Bucket(one.name, one.to, one.top_percent) for one in self.board.rank_buckets],
+        )
+
+    @classmethod
+    def make(cls, db: Database, boards: Boards, **definition: Any) -> "Twin":
+        """Create a board, by default of one INTEGER component, under an id of its own."""
+        definition.setdefault("id", f"board-{next(_numbers)}")
+        return cls(db, boards, boards.create(define_board(now=NOW, **definition)))
+
+    # Writes, to both
+
+    def submit(self, participant: str, *score: int, at: int = 0) -> bool:
+        """Submit a score reached `at` seconds after noon; both must take it, keep what stood, or refuse."""
+        achieved_at = NOW + timedelta(seconds=at)
+        before = self.oracle.entries.get(participant)
+        try:
+            expected = self.oracle.submit(participant, score, achieved_at)
+        except OutOfBounds:
+            with pytest.raises(InvalidScore):
+                submit_to(self.db, self.board, participant, score, achieved_at)
+            return False
+        result = submit_to(self.db, self.board, participant, score, achieved_at)
+        assert result.accepted is expected
+        assert not result.duplicate
+        assert result.previous_score == (before.score if before else None)
+        assert [standing_of(one) for one in result.entries] == [self.oracle.entries[participant]]
+        return expected
+
+    def remove(self, participant: str) -> None:
+        expected = self.oracle.remove(participant)
+        removed = remove_entry(self.db, self.board, participant)
+        assert (standing_of(removed) if removed else None) == expected
+
+    # Reads, compared
+
+    def check(
+        self,
+        page_sizes: Sequence[int] = (2,),
+        radii: Sequence[int] = (1,),
+        participants: Sequence[str] | None = None,
+    ) -> None:
+        """Compare every read of the board with the oracle; the stream must have been counted.
+
+        `participants` (default: all) are those whose own entry and window are compared.
+        """
+        some = list(self.oracle.entries) if participants is None else participants
+        assert size(self.db, self.board, ALL_TIME) == self.oracle.size()
+        found = [
+            *(self.check_top(limit) for limit in (1, 3, 100)),
+            *(page for limit in page_sizes for page in self.check_pages(limit)),
+            *(self.check_around(one, radius) for radius in radii for one in [*some, ABSENT]),
+            self.check_subset([*some, ABSENT]),
+            [own for one in [*some, ABSENT] for own in self.check_own(one)],
+        ]
+        for run in found:
+            self.check_ranks(run, RankStrategy.INDEX)
+        self.check_ranks([one for run in found for one in run], RankStrategy.AUTO)
+
+    def check_top(self, limit: int) -> Sequence[Entry]:
+        found = top(self.db, self.board, ALL_TIME, limit)
+        assert standings_of(found) == self.oracle.top(limit)
+        return found
+
+    def check_pages(self, limit: int) -> Sequence[Sequence[Entry]]:
+        pages = list(walk(partial(entries, self.db, self.board, ALL_TIME, limit)))
+        assert [standings_of(page) for page in pages] == (self.oracle.pages(limit) or [[]])
+        return pages
+
+    def check_around(self, participant: str, radius: int) -> Sequence[Entry]:
+        found = around(self.db, self.board, ALL_TIME, participant, radius)
+        expected = self.oracle.around(participant, radius)
+        assert (None if found is None else standings_of(found)) == expected
+        return found or []
+
+    def check_subset(self, participants: Sequence[str]) -> Sequence[Entry]:
+        found = entries_of(self.db, self.board, ALL_TIME, participants)
+        assert standings_of(found) == self.oracle.entries_of(participants)
+        return found
+
+    def check_own(self, participant: str) -> Sequence[Entry]:
+        """Compare an entry on its own, and among all that the participant is told of."""
+        found = entry(self.db, self.board, ALL_TIME, participant)
+        expected = self.oracle.entries.get(participant)
+        assert (standing_of(found) if found else None) == expected
+        pages = walk(partial(participant_entries, self.db, self.boards, participant, 100))
+        here = [one for page in pages for one in page if one.board.id == self.board.id]
+        assert standings_of(here) == ([expected] if expected else [])
+        return [found, *here] if found else []
+
+    def check_ranks(self, found: Sequence[Entry], strategy: RankStrategy) -> None:
+        ranked = ranks(self.db, self.board, ALL_TIME, found, strategy)
+        assert [rank and place_of(rank) for rank in ranked] == [
+            self.oracle.place(one.participant_id) for one in found
+        ]
+        assert all(
+            rank and rank.exact and rank.lower_bound == rank.upper_bound == rank.rank for rank in ranked
+        )
+
+
+def submit_to(
+    db: Database, board: Board, participant: str, score: Sequence[int], achieved_at: datetime
+) -> SubmitResult:
+    """Submit a score as a client would write it."""
+    return submit_score(
+        db,
+        board,
+        participant_id=participant,
+        score=[
+            written(one.kind, value, one.decimals) for one, value in zip(board.components, score, strict=True)
+        ],
+        achieved_at=achieved_at,
+        now=NOW + timedelta(days=1),
+    )
+
+
+def written(kind: ScoreKind, scaled: int, decimals: int) -> str:
+    """Write a scaled integer as a client would, every place written out (6 at most for an instant)."""
+    if kind is ScoreKind.TIMESTAMP:
+        since_1970 = timedelta(microseconds=scaled * 10**6 // 10**decimals)
+        return (datetime(1970, 1, 1, tzinfo=UTC) + since_1970).isoformat()
+    digits = str(abs(scaled)).rjust(decimals + 1, "0")
+    whole, fraction = digits[: len(digits) - decimals], digits[len(digits) - decimals :]
+    return ("-" if scaled < 0 else "") + whole + ("." + fraction if decimals else "")
+
+
+def walk(read: Callable[[str | None], Page[Entry]]) -> Iterator[Sequence[Entry]]:
+    """Yield the items of every page, from the first to the last."""
+    token: str | None = None
+    while True:
+        page = read(token)
+        yield page.items
+        token = page.next_token
+        if token is None:
+            return
+
+
+def standing_of(found: Entry) -> Standing:
+    return Standing(found.participant_id, found.score, found.achieved_at, found.submissions)
+
+
+def standings_of(found: Sequence[Entry]) -> list[Standing]:
+    return [standing_of(one) for one in found]
+
+
+def place_of(rank: Rank) -> Place:
+    return Place(
+        rank.rank,
+        rank.position or 0,
+        rank.total,
+        rank.percentile,
+        rank.bucket.name,
+        rank.bucket_from or 0,
+        rank.bucket_to,
+    )
