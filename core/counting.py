@@ -8,7 +8,8 @@
 A count carries its bounds; all but APPROXIMATE's are exact for what has been counted by then.
 """
 
-from bisect import bisect_left
+import time
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,10 +18,14 @@ from core.database import Database
 from core.index import count_between, key_queries
 from core.keys import standings_key
 from core.model import Board
-from core.nodes import Item, Trees, as_of, counts_of, get_nodes, read_size
+from core.nodes import Item, Trees, as_of, counts_of, get_nodes, read_size, remember_root
 from core.parallel import run_all
 from core.rungs import Rung, Rungs
+from core.scale import static_edges
 from core.tree import Leaf, node_name
+
+# What is remembered of a root serves to choose a strategy, never to rank.
+_ROOT_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,16 @@ def by_index(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> 
     return Counted(dict(zip(cuts, map(_exact, counts), strict=True)), total, now)
 
 
+def entries_at_most(db: Database, board: Board, standings: str, key: bytes) -> int:
+    """Say how many entries stand before a key at most: from memory, or a read unit where it is too old."""
+    read_at, counts = db.memory.roots.get(standings, (float("-inf"), {}))
+    if time.monotonic() > read_at + _ROOT_SECONDS:
+        read_size(db, standings)
+        _, counts = db.memory.roots[standings]
+    last = bisect_right(static_edges(board, ()) or (), key)  # a root's edges are the same in every tree
+    return sum(entries for child, entries in counts.items() if child <= last)
+
+
 def by_tree(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> Counted:
     """Sum the tree down to each cut's leaf and read what the leaf holds before it, in one round trip.
 
@@ -69,6 +84,7 @@ def by_tree(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> C
     _, *found = run_all([read_nodes, *stretches.queries(db, board, period)])
     keys = stretches.gather(found)
     counts = {name: counts_of(item) for name, item in nodes.items()}
+    remember_root(db, standings, counts.get(root_name, {}))
 
     def coarse(leaf: Leaf) -> int:
         return sum(

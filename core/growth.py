@@ -74,8 +74,8 @@ def grow_all(db: Database, boards: Boards) -> int:
     left = 0
     for standings in growing(db):
         board_id, _, generation = split_standings(standings)
-        board = boards.get_many([board_id]).get(board_id)
-        if board is not None and board.generation == generation and grow(db, board, standings):
+        board = boards.get_generation(board_id, generation)
+        if board is not None and grow(db, board, standings):
             left += 1
         else:
             db.client.delete_item(TableName=db.tables.counters, Key=node_key(_GROWING, standings))

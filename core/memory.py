@@ -1,5 +1,6 @@
 """What one process remembers of a database's counters. It saves reads; without it they are made again."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from core.rungs import Rungs
@@ -24,11 +25,12 @@ class KnownTrees:
 
 @dataclass
 class Memory:
-    """Trees, ladders and how often ranks were asked for lately, by order."""
+    """By order: its trees, its ladder, its root's counts, how often ranks were asked for, what is growing."""
 
     trees: dict[str, KnownTrees] = field(default_factory=dict)
     ladders: dict[str, Rungs] = field(default_factory=dict)
     refreshing: set[str] = field(default_factory=set)
+    roots: dict[str, tuple[float, Mapping[int, int]]] = field(default_factory=dict)  # when read, the counts
     asked: dict[str, tuple[float, int]] = field(default_factory=dict)
     marked: dict[str, float] = field(default_factory=dict)
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from core.database import Database, batch_get
 from core.deltas import Change, is_ranked
 from core.guard import failed_item, guard_name, not_counted
-from core.memory import KnownTrees
+from core.memory import REMEMBERED, KnownTrees
 from core.model import Board
 from core.scale import Path, static_depth, static_edges
 from core.tree import (
@@ -172,22 +172,23 @@ def add_steps(
 ) -> Item | None:
     """Add to a node what is not in it yet of one stream shard's steps, and give the item as it is then.
 
-    Costs one conditional UpdateItem, a write unit a KB of the node; nothing if the steps cancel out (None).
+    Costs one conditional UpdateItem, a write unit a KB of the node; nothing where none are left (None).
     """
     guard = guard_name(shard_id)
     while True:
         by_child = Counter[int]()
         for step in node_steps:
             by_child[step.child] += step.by
-        moved = {child: by for child, by in by_child.items() if by}
-        if not moved:
+        if not by_child:
             return None
+        # Changes that cancel one another out move the guard too: the batch may come again in pieces.
+        moved = {child: by for child, by in by_child.items() if by}
         try:
             return db.client.update_item(
                 TableName=db.tables.counters,
                 Key=node_key(standings, name),
-                UpdateExpression=f"SET {guard} = :last, as_of = :at ADD "
-                + ", ".join(f"c{child:02x} :c{child:02x}" for child in moved),
+                UpdateExpression=f"SET {guard} = :last, as_of = :at"
+                + (" ADD " + ", ".join(f"c{child:02x} :c{child:02x}" for child in moved) if moved else ""),
                 ConditionExpression=f"attribute_not_exists({guard}) OR {guard} < :first",
                 ExpressionAttributeValues={
                     ":first": {"N": str(node_steps[0].sequence)},
@@ -248,7 +249,16 @@ def read_size(db: Database, standings: str) -> int:
     items = get_nodes(db, standings, [TREES_NODE, first])
     tree = int(items[TREES_NODE]["current"]["N"]) if TREES_NODE in items else 0
     root = items.get(first, {}) if tree == 0 else get_node(db, standings, node_name(tree, ()))
-    return sum(counts_of(root).values())
+    counts = counts_of(root)
+    remember_root(db, standings, counts)
+    return sum(counts.values())
+
+
+def remember_root(db: Database, standings: str, counts: Mapping[int, int]) -> None:
+    """Remember how an order's entries are spread over its root."""
+    if len(db.memory.roots) > REMEMBERED:
+        db.memory.roots.clear()
+    db.memory.roots[standings] = (time.monotonic(), counts)
 
 
 def node_key(standings: str, name: str) -> "dict[str, AttributeValueTypeDef]":

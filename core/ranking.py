@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 from core.buckets import find_bucket
-from core.counting import Count, Counted, by_guess, by_index, by_ladder, by_tree
+from core.counting import Count, Counted, by_guess, by_index, by_ladder, by_tree, entries_at_most
 from core.database import Database
 from core.keys import standings_key
 from core.ladder import ladder, warm
@@ -14,6 +14,8 @@ from core.rank_key import just_above, score_bytes
 
 # So many cuts within a second are worth loading the ladder, which costs about as much as so many paths.
 LADDER_PAYS_AT = 16
+# So many entries cost some six read units on the index, about what a tree's path and its leaf cost.
+INDEX_PAYS_TO = 200
 
 
 def ranks(
@@ -48,7 +50,7 @@ def _count(
 ) -> tuple[Counted, RankStrategy]:
     standings = standings_key(board.id, period, board.generation)
     if strategy is RankStrategy.AUTO:
-        strategy = _choose(db, standings, len(cuts))
+        strategy = _choose(db, board, standings, cuts)
     if strategy is RankStrategy.INDEX:
         return by_index(db, board, period, cuts), strategy
     if strategy is RankStrategy.TREE:
@@ -59,18 +61,21 @@ def _count(
     return by_guess(rungs, cuts), strategy
 
 
-def _choose(db: Database, standings: str, cuts: int) -> RankStrategy:
-    """Choose the cheapest exact strategy.
+def _choose(db: Database, board: Board, standings: str, cuts: Sequence[bytes]) -> RankStrategy:
+    """Choose an exact strategy by what it costs.
 
-    The index costs what the tree's leaf costs and all the leaves before it besides, so it is never cheaper.
-    The ladder is cheapest while warm, and warming it pays once enough ranks of one order are asked for.
+    The index is fresh at once, and cheap while few entries stand before the last cut. Else it costs all the
+    leaves before the one that the tree reads. The ladder is cheapest while warm, and warming it pays once
+    enough ranks of one order are asked for.
     """
+    if entries_at_most(db, board, standings, cuts[-1] if cuts else b"") <= INDEX_PAYS_TO:
+        return RankStrategy.INDEX
     asked = db.memory.asked
     if len(asked) > REMEMBERED:
         asked.clear()
     now = time.monotonic()
     since, times = asked.get(standings, (now, 0))
-    asked[standings] = since, times = (since, times + cuts) if now < since + 1 else (now, cuts)
+    asked[standings] = since, times = (since, times + len(cuts)) if now < since + 1 else (now, len(cuts))
     if warm(db, standings) or times >= LADDER_PAYS_AT:
         return RankStrategy.LADDER
     return RankStrategy.TREE

@@ -45,8 +45,8 @@ def process(db: Database, boards: Boards, shard_id: str, records: Sequence[Mappi
     A batch may come again, whole or in other pieces: what is counted is not counted twice. Whatever this
     raises is passing; the caller gives the same records again.
 
-    Costs, for each order in the batch: a write unit a KB for each node of its tree whose counts moved, however
-    many entries moved there; reading the top, and writing it if it changed.
+    Costs, for each order in the batch: a write unit a KB for each node of its tree whose counts moved,
+    however many entries moved there; reading the top, and writing it if it changed.
     """
     changes: defaultdict[str, list[Change]] = defaultdict(list)
     newest: datetime | None = None
@@ -60,20 +60,20 @@ def process(db: Database, boards: Boards, shard_id: str, records: Sequence[Mappi
             continue
         changes[change.standings].append(change)
         newest = max(newest or change.at, change.at)
-    known = boards.get_many(split_standings(standings)[0] for standings in changes)
+    boards.get_many(split_standings(standings)[0] for standings in changes)  # all at once, to be remembered
     run_all(
         [
-            partial(_count, db, shard_id, known.get(split_standings(standings)[0]), standings, of_standings)
+            partial(_count, db, boards, shard_id, standings, of_standings)
             for standings, of_standings in changes.items()
         ]
     )
     return BatchReport(counted=len(records) - refused, refused=refused, newest=newest)
 
 
-def _count(
-    db: Database, shard_id: str, board: Board | None, standings: str, changes: Sequence[Change]
-) -> None:
-    if board is None or board.generation != split_standings(standings)[2]:
+def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes: Sequence[Change]) -> None:
+    board_id, _, generation = split_standings(standings)
+    board = boards.get_generation(board_id, generation)
+    if board is None:
         return  # late records of a board that is gone
     calls: list[Callable[[], None]] = [partial(follow_top, db, shard_id, board, standings, changes)]
     trees = Trees(db)

@@ -59,8 +59,8 @@ def submit_score(
         Throttled: too many writers on this one entry; nothing is stored.
 
     Costs, for entries under 1 KB: BEST is one conditional UpdateItem: 1 write unit on the table and, if the
-    rank key moved, 2 on the index; 1 if refused. SUM and LATEST read first: half a read unit more, and a
-    failed write of 1 unit for each time that another writer was faster.
+    rank key moved, 2 on the index; 1 if refused. SUM and LATEST read first: a read unit more, and a failed
+    write of 1 unit for each time that another writer was faster.
     """
     check_id("participantId", participant_id)
     if display_name is not None:
@@ -95,7 +95,10 @@ def check_achieved_at(achieved_at: datetime | None, now: datetime) -> datetime:
         raise InvalidInput("achievedAt: must have an offset, such as 2026-11-30T12:00:00Z")
     if achieved_at > now + MAX_CLOCK_SKEW:
         raise InvalidInput(f"achievedAt: must not be more than {MAX_CLOCK_SKEW.seconds} s ahead of now")
-    return achieved_at.astimezone(UTC)
+    try:
+        return achieved_at.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput("achievedAt: must be from year 1 on, in UTC") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +131,7 @@ class _Offer:
     def submit_on_version(self, sequence: Sequenced | None, known: Item | None = None) -> SubmitResult:
         """Read, decide, write if the entry is still what was read; else decide again on what it is now.
 
-        A stale read is harmless: what it would accept fails on the version and brings the newest state, and
-        what it keeps or has seen before, a newer state keeps and has seen too.
+        The read is consistent: a refusal is final, and must not come from a state that is gone.
         """
         item = known or self._read()
         for attempt in range(_ATTEMPTS):
@@ -161,7 +163,9 @@ class _Offer:
 
     def _read(self) -> Item:
         answer = self.db.client.get_item(
-            TableName=self.db.tables.scores, Key=entry_key(self.board, self.period, self.participant_id)
+            TableName=self.db.tables.scores,
+            Key=entry_key(self.board, self.period, self.participant_id),
+            ConsistentRead=True,
         )
         return answer.get("Item", {})
 

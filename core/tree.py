@@ -73,10 +73,15 @@ def steps(nodes: Mapping[Path, Node], changes: Iterable[Change], lead: int) -> d
     """
     found: defaultdict[Path, list[Step]] = defaultdict(list)
     for change in changes:
-        for image, by in ((change.old, -1), (change.new, 1)):
-            if image is not None and is_ranked(image):
-                for path, child in trace(nodes, image["rank_key"]["B"], written_at(image), lead):
-                    found[path].append(Step(change.sequence, child, by))
+        left, entered = (
+            trace(nodes, image["rank_key"]["B"], written_at(image), lead)
+            if image is not None and is_ranked(image)
+            else []
+            for image in (change.old, change.new)
+        )
+        for (path, child), by in (*((one, -1) for one in left), *((one, 1) for one in entered)):
+            if (path, child) not in left or (path, child) not in entered:  # else it stays where it is
+                found[path].append(Step(change.sequence, child, by))
     return found
 
 

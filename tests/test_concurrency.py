@@ -13,10 +13,10 @@ import pytest
 from core.board import ComponentInput
 from core.boards import Boards
 from core.database import Database
+from core.edit import remove_entry
 from core.items import entry_key
 from core.model import ScorePolicy, SortOrder, SubmitResult, TieBreak
 from core.standings import entry
-from core.submit import remove_entry
 from tests.oracle import Standing
 from tests.twin import ALL_TIME, NOW, Twin, standing_of, submit_to
 
@@ -225,5 +225,13 @@ def test_a_submission_counts_once_though_its_answer_was_lost(
 ) -> None:
     twin = Twin.make(db, boards, policy=policy)
     for at, score in enumerate([5, 6]):
-        through(LossyClient(db.client), twin).submit("p", score, at=at)
+        lossy = through(LossyClient(db.client), twin)
+        if policy is not ScorePolicy.BEST:
+            lossy.submit("p", score, at=at)
+            continue
+        # BEST reads nothing first, so what stood before is lost with the answer.
+        twin.oracle.submit("p", (score,), NOW + timedelta(seconds=at))
+        result = submit_to(lossy.db, lossy.board, "p", (score,), NOW + timedelta(seconds=at))
+        assert result.accepted
+        assert result.previous_score is None
     assert twin.check_own("p")

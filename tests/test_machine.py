@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from core import counters
+from core import top as materialised
 from core.board import ComponentInput
 from core.boards import Boards
 from core.database import Database
@@ -186,12 +186,12 @@ class BoardMachine(RuleBasedStateMachine):
                 self.twin.submit(one.participant, *one.score[:width], at=one.at)
 
 
-@pytest.mark.parametrize("kept", [3, counters.TOP_KEPT])
+@pytest.mark.parametrize("kept", [3, materialised.TOP_KEPT])
 def test_a_board_agrees_with_the_oracle_all_its_life(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
     """With a materialised top that holds the whole board, and with one that only holds its head."""
-    monkeypatch.setattr(counters, "TOP_KEPT", kept)
+    monkeypatch.setattr(materialised, "TOP_KEPT", kept)
     stream = Stream(db, boards)
     run_state_machine_as_test(
         cast("type[BoardMachine]", partial(BoardMachine, db, boards, stream)),
