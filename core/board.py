@@ -71,7 +71,7 @@ def define_board(
 
     Raises:
         InvalidInput: naming the field and the rule that it breaks.
-        NotYetAvailable: for periods other than ALL_TIME and counter modes other than STREAM.
+        NotYetAvailable: for periods other than ALL_TIME.
     """
     check_id("id", id)
     if title is not None:
@@ -86,8 +86,6 @@ def define_board(
         if not periods or len(set(periods)) != len(periods):
             raise InvalidInput("periods: must name at least one period, and each once")
         raise NotYetAvailable("periods: only ALL_TIME is available yet")
-    if counter_mode is not CounterMode.STREAM:
-        raise NotYetAvailable("counterMode: only STREAM is available yet")
     board = Board(
         id=id,
         generation=_new_generation(now),

@@ -63,6 +63,20 @@ class Boards:
             raise LeaderboardNotFound(f"there is no leaderboard {board_id[:256]!r}")
         return board
 
+    def get_generation(self, board_id: str, generation: str) -> Board | None:
+        """Read a board if it is of this generation: nothing while remembered, else a consistent read unit.
+
+        Raises:
+            InvalidInput: the id is malformed.
+        """
+        board = self.get_many([board_id]).get(board_id)
+        if board is None or board.generation != generation:
+            # Deleted and made anew, perhaps, since it was remembered.
+            board = next(iter(self._fetch([board_id], consistent=True)), None)
+            if board is not None:
+                self._remember(board)
+        return board if board is not None and board.generation == generation else None
+
     def get_many(self, board_ids: Iterable[str]) -> dict[str, Board]:
         """Read boards by id, leaving out those that do not exist: half a read unit for each not remembered.
 

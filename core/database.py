@@ -11,6 +11,7 @@ import boto3
 from botocore.config import Config
 
 from core.errors import Throttled
+from core.memory import Memory
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -51,10 +52,11 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """A client and the tables that it works on. Safe to share between threads."""
+    """A client, the tables that it works on, and what is remembered of them. Threads may share it."""
 
     client: "DynamoDBClient"
     tables: Tables
+    memory: Memory = field(default_factory=Memory, compare=False, repr=False)
 
 
 @dataclass

@@ -5,11 +5,13 @@ operator in the console, TTL.
 """
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from core.errors import InvalidInput
+from core.ids import check_id
 from core.keys import split_standings
 
 
@@ -38,22 +40,21 @@ def read_change(record: Mapping[str, Any]) -> Change:
     try:
         body = record["dynamodb"]
         standings = body["Keys"]["standings"]["S"]
-        split_standings(standings)
-        return Change(
+        for part in split_standings(standings):
+            check_id("standings", part)
+        change = Change(
             sequence=int(body["SequenceNumber"]),
             at=_moment(body["ApproximateCreationDateTime"]),
             standings=standings,
             participant=body["Keys"]["participant"]["S"],
-            old=_image(body.get("OldImage")),
-            new=_image(body.get("NewImage")),
+            old=_entry(body.get("OldImage")),
+            new=_entry(body.get("NewImage")),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, InvalidInput) as error:
         raise Poison(f"not a change of an entry: {error!r}") from error
-
-
-def size_delta(changes: Iterable[Change]) -> int:
-    """Say by how much the changes move the number of ranked entries."""
-    return sum(is_ranked(change.new) - is_ranked(change.old) for change in changes)
+    if change.old is None and change.new is None:
+        raise Poison("neither image is an entry")
+    return change
 
 
 def is_ranked(image: Mapping[str, Any] | None) -> bool:
@@ -66,15 +67,18 @@ def latest(changes: Sequence[Change]) -> dict[str, Change]:
     return {change.participant: change for change in changes}
 
 
-def _image(image: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Check that an item is an entry, and give it with its rank key as bytes."""
+def _entry(image: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Give an item with its rank key as bytes; None for one that is no entry, however it came there."""
     if image is None:
         return None
-    rank_key = image["rank_key"]["B"]
-    # A Lambda event is JSON and holds binary as base64; boto3 has decoded it.
-    raw = base64.b64decode(rank_key, validate=True) if isinstance(rank_key, str) else bytes(rank_key)
-    for name in ("achieved_at", "submissions", "version"):
-        int(image[name]["N"])
+    try:
+        rank_key = image["rank_key"]["B"]
+        # A Lambda event is JSON and holds binary as base64; boto3 has decoded it.
+        raw = base64.b64decode(rank_key, validate=True) if isinstance(rank_key, str) else bytes(rank_key)
+        for name in ("achieved_at", "submissions", "version"):
+            int(image[name]["N"])
+    except (KeyError, TypeError, ValueError):
+        return None
     return {**image, "rank_key": {"B": raw}}
 
 

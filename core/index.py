@@ -4,7 +4,7 @@ Every function takes rank keys as plain bounds: `after` and `before` are exclusi
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -135,11 +135,16 @@ def read_keys(db: Database, board: Board, period: str, low: bytes, high: bytes |
     Costs half a read unit for each 4 KB of entries in the stretch, at least half a unit for each shard; one
     round trip, and one more for each MB in a shard.
     """
-    standings = standings_key(board.id, period, board.generation)
-    shards = run_all(
-        [partial(_keys, db, partition, low, high) for partition in rank_shards(board, standings)]
-    )
+    shards = run_all(key_queries(db, board, period, low, high))
     return sorted(key for shard in shards for key in shard)
+
+
+def key_queries(
+    db: Database, board: Board, period: str, low: bytes, high: bytes | None
+) -> list[Callable[[], list[bytes]]]:
+    """Give the calls that `read_keys` makes, one for each shard, to be made along with others."""
+    standings = standings_key(board.id, period, board.generation)
+    return [partial(_keys, db, partition, low, high) for partition in rank_shards(board, standings)]
 
 
 def _keys(db: Database, partition: str, low: bytes, high: bytes | None) -> list[bytes]:

@@ -48,6 +48,11 @@ def decode_score(board: Board, rank_key: bytes) -> tuple[int, ...]:
     return tuple(score)
 
 
+def participant_of(board: Board, rank_key: bytes) -> str:
+    """Read the participant id back from a rank key."""
+    return rank_key[longest(board, 0) :].decode()
+
+
 def score_bytes(board: Board) -> int:
     """Give the length in bytes of the part that holds the score."""
     return sum(width(component) for component in board.components)

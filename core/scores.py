@@ -18,7 +18,7 @@ MAX_DIGITS = 38  # what a DynamoDB number holds, and more than any score needs
 _INTEGER = re.compile(r"([+-]?)([0-9]+)")
 _DECIMAL = re.compile(r"([+-]?)([0-9]+)(?:\.([0-9]+))?")
 _CLOCK = re.compile(r"([+-]?)(?:([0-9]+):([0-5][0-9])|([0-9]+)):([0-5][0-9])(?:\.([0-9]+))?")
-_WITH_UNIT = re.compile(r"([+-]?)([0-9]+)(?:\.([0-9]+))? ?(ms|s|m|h)?")
+_WITH_UNIT = re.compile(r"([+-]?)([0-9]+)(?:\.([0-9]+))?(?: ?(ms|s|m|h))?")
 _INSTANT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]+))?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )

@@ -4,22 +4,30 @@ records -> changes, order by order -> size, top
 """
 
 import logging
+import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 from core.boards import Boards
-from core.counters import count_size, follow_top
 from core.database import Database
 from core.deltas import Change, Poison, read_change
+from core.growth import GROW_AT, mark_growing, rewrite_late
 from core.keys import split_standings
-from core.model import Board
+from core.memory import REMEMBERED
+from core.model import Board, CounterMode
+from core.nodes import Trees, add_steps, counts_of, now_ms
 from core.parallel import run_all
+from core.scale import Path
+from core.top import follow_top
+from core.tree import Step, node_name
 
 _log = logging.getLogger(__name__)
+
+_MARK_SECONDS = 30  # growth is noted again after so long, should it still be due
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +45,8 @@ def process(db: Database, boards: Boards, shard_id: str, records: Sequence[Mappi
     A batch may come again, whole or in other pieces: what is counted is not counted twice. Whatever this
     raises is passing; the caller gives the same records again.
 
-    Costs, for each board in the batch: a write unit if its size moved; reading the top, and writing it if it
-    changed.
+    Costs, for each order in the batch: a write unit a KB for each node of its tree whose counts moved,
+    however many entries moved there; reading the top, and writing it if it changed.
     """
     changes: defaultdict[str, list[Change]] = defaultdict(list)
     newest: datetime | None = None
@@ -52,20 +60,59 @@ def process(db: Database, boards: Boards, shard_id: str, records: Sequence[Mappi
             continue
         changes[change.standings].append(change)
         newest = max(newest or change.at, change.at)
-    known = boards.get_many(split_standings(standings)[0] for standings in changes)
+    boards.get_many(split_standings(standings)[0] for standings in changes)  # all at once, to be remembered
     run_all(
         [
-            partial(_count, db, shard_id, known.get(split_standings(standings)[0]), standings, of_standings)
+            partial(_count, db, boards, shard_id, standings, of_standings)
             for standings, of_standings in changes.items()
         ]
     )
     return BatchReport(counted=len(records) - refused, refused=refused, newest=newest)
 
 
-def _count(
-    db: Database, shard_id: str, board: Board | None, standings: str, changes: Sequence[Change]
-) -> None:
-    if board is None or board.generation != split_standings(standings)[2]:
+def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes: Sequence[Change]) -> None:
+    board_id, _, generation = split_standings(standings)
+    board = boards.get_generation(board_id, generation)
+    if board is None:
         return  # late records of a board that is gone
-    count_size(db, shard_id, standings, changes)
-    follow_top(db, shard_id, board, standings, changes)
+    calls: list[Callable[[], None]] = [partial(follow_top, db, shard_id, board, standings, changes)]
+    trees = Trees(db)
+    if board.counter_mode is CounterMode.STREAM:
+        newest = max(change.at for change in changes)
+        calls += [
+            partial(_count_node, db, shard_id, board, standings, node, node_steps, newest)
+            for node, node_steps in trees.steps(board, standings, changes).items()
+        ]
+    run_all(calls)
+    for change in trees.late(standings, changes):
+        rewrite_late(db, board, change)
+    if board.counter_mode is not CounterMode.STREAM and any(change.old is None for change in changes):
+        _note_growing(db, standings)  # what other processes count is not seen here
+
+
+def _count_node(
+    db: Database,
+    shard_id: str,
+    board: Board,
+    standings: str,
+    node: tuple[int, Path],
+    node_steps: Sequence[Step],
+    newest: datetime,
+) -> None:
+    read_at = now_ms()
+    item = add_steps(db, shard_id, standings, node_name(*node), node_steps, newest)
+    if item is None:
+        return
+    known = Trees(db).learn(board, standings, *node, item, read_at)
+    full = any(count > GROW_AT and child not in known.grown for child, count in counts_of(item).items())
+    if full:
+        _note_growing(db, standings)
+
+
+def _note_growing(db: Database, standings: str) -> None:
+    marked = db.memory.marked
+    if time.monotonic() > marked.get(standings, 0.0):
+        mark_growing(db, standings)
+        if len(marked) > REMEMBERED:
+            marked.clear()
+        marked[standings] = time.monotonic() + _MARK_SECONDS

@@ -1,27 +1,28 @@
-"""Writing entries: submit, edit, remove. Nothing here is read and then blindly written."""
+"""Submitting a score. Nothing is read and then blindly written."""
 
-import json
 import random
+import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from core import rank_key
 from core.database import Database
-from core.errors import EntryNotFound, InvalidInput, Throttled
-from core.ids import check_id, check_text
+from core.entry_writes import Item, write_entry
+from core.errors import InvalidInput, Throttled
+from core.ids import check_id
 from core.items import entry_from_item, entry_key
 from core.keys import rank_shard, shard_of, standings_key
-from core.limits import MAX_DISPLAY_NAME_BYTES, MAX_METADATA_BYTES
-from core.model import UNSET, Board, Entry, ScorePolicy, SubmitResult, Unset
+from core.model import Board, CounterMode, Entry, ScorePolicy, SubmitResult
+from core.nodes import now_ms
 from core.periods import ALL_TIME
 from core.policy import Standing, next_standing
 from core.scores import parse_score
+from core.texts import check_display_name, check_metadata
 
 if TYPE_CHECKING:
-    from botocore.exceptions import ClientError
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
 # A clock may run a little fast, but a score from the future would hold its place against honest ones.
@@ -58,12 +59,12 @@ def submit_score(
         Throttled: too many writers on this one entry; nothing is stored.
 
     Costs, for entries under 1 KB: BEST is one conditional UpdateItem: 1 write unit on the table and, if the
-    rank key moved, 2 on the index; 1 if refused. SUM and LATEST read first: half a read unit more, and a
-    failed write of 1 unit for each time that another writer was faster.
+    rank key moved, 2 on the index; 1 if refused. SUM and LATEST read first: a read unit more, and a failed
+    write of 1 unit for each time that another writer was faster.
     """
     check_id("participantId", participant_id)
     if display_name is not None:
-        check_text("displayName", display_name, MAX_DISPLAY_NAME_BYTES)
+        check_display_name(display_name)
     if metadata is not None:
         check_metadata(metadata)
     achieved_at = check_achieved_at(achieved_at, now)
@@ -77,82 +78,9 @@ def submit_score(
         achieved_at=achieved_at,
         texts={name: text for name, text in texts.items() if text is not None},
     )
-    if board.policy is ScorePolicy.BEST:
+    if board.policy is ScorePolicy.BEST and board.counter_mode is not CounterMode.TRANSACTIONAL:
         return offer.submit_best()
     return offer.submit_on_version(sequence)
-
-
-def remove_entry(db: Database, board: Board, participant_id: str) -> Entry | None:
-    """Take a participant off the board; gives the entry that stood there, or None.
-
-    Costs one DeleteItem: 1 write unit on the table, 1 on the index.
-    """
-    check_id("participantId", participant_id)
-    answer = db.client.delete_item(
-        TableName=db.tables.scores, Key=entry_key(board, ALL_TIME, participant_id), ReturnValues="ALL_OLD"
-    )
-    item = answer.get("Attributes")
-    return entry_from_item(board, ALL_TIME, item) if item else None
-
-
-def update_entry(
-    db: Database,
-    board: Board,
-    participant_id: str,
-    *,
-    display_name: str | Unset | None = UNSET,
-    metadata: str | Unset | None = UNSET,
-) -> Entry:
-    """Change an entry's display name or metadata (None clears it) and nothing of its score or place.
-
-    Raises:
-        EntryNotFound: the participant is not on the board.
-        InvalidInput: naming the field and the rule.
-
-    Costs one conditional UpdateItem: 1 write unit on the table, 1 on the index.
-    """
-    check_id("participantId", participant_id)
-    sets = ["version = version + :one"]
-    removes = []
-    values: dict[str, AttributeValueTypeDef] = {":one": {"N": "1"}}
-    if isinstance(display_name, str):
-        check_text("displayName", display_name, MAX_DISPLAY_NAME_BYTES)
-    if isinstance(metadata, str):
-        check_metadata(metadata)
-    for name, value in (("display_name", display_name), ("metadata", metadata)):
-        if isinstance(value, str):
-            sets.append(f"{name} = :{name}")
-            values[f":{name}"] = {"S": value}
-        elif value is None:
-            removes.append(name)
-    expression = f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(removes)}" if removes else "")
-    try:
-        answer = db.client.update_item(
-            TableName=db.tables.scores,
-            Key=entry_key(board, ALL_TIME, participant_id),
-            UpdateExpression=expression,
-            ConditionExpression="attribute_exists(participant)",
-            ExpressionAttributeValues=values,
-            ReturnValues="ALL_NEW",
-        )
-    except db.client.exceptions.ConditionalCheckFailedException:
-        raise EntryNotFound(f"participantId: {participant_id!r} is not on this leaderboard") from None
-    return entry_from_item(board, ALL_TIME, answer["Attributes"])
-
-
-def check_metadata(text: str) -> None:
-    """Refuse metadata that is not JSON, or is too long.
-
-    Raises:
-        InvalidInput: naming the rule.
-    """
-    try:
-        size = len(text.encode())
-        json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        raise InvalidInput("metadata: must be valid JSON text") from None
-    if size > MAX_METADATA_BYTES:
-        raise InvalidInput(f"metadata: must be at most {MAX_METADATA_BYTES} bytes, not {size}")
 
 
 def check_achieved_at(achieved_at: datetime | None, now: datetime) -> datetime:
@@ -167,11 +95,10 @@ def check_achieved_at(achieved_at: datetime | None, now: datetime) -> datetime:
         raise InvalidInput("achievedAt: must have an offset, such as 2026-11-30T12:00:00Z")
     if achieved_at > now + MAX_CLOCK_SKEW:
         raise InvalidInput(f"achievedAt: must not be more than {MAX_CLOCK_SKEW.seconds} s ahead of now")
-    return achieved_at.astimezone(UTC)
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(name)
+    try:
+        return achieved_at.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput("achievedAt: must be from year 1 on, in UTC") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,68 +112,62 @@ class _Offer:
     score: tuple[int, ...]
     achieved_at: datetime
     texts: dict[str, str]
+    write_id: bytes = field(default_factory=lambda: secrets.token_bytes(8))
 
     def submit_best(self) -> SubmitResult:
         """Write if the rank key is better, decided by the database in one step."""
-        key = rank_key.encode(self.board, self.score, self.achieved_at, self.participant_id)
-        before, refused_by = self._write(
-            Standing(self.score, self.achieved_at),
+        offered = Standing(self.score, self.achieved_at)
+        written = self._write(
+            offered,
             condition="attribute_not_exists(participant)"
             " OR (rank_key > :rank_key AND attribute_exists(rank_shard))",
             values={},
         )
-        if refused_by is None:
-            return self._accepted(before, Standing(self.score, self.achieved_at))
-        standing = self._entry(refused_by)
-        if standing is not None and standing.hidden and key < standing.rank_key:
-            return self.submit_on_version(None, known=refused_by)
-        return self._kept(standing)
+        entry = self._entry(written.after)
+        if not written.accepted and entry and entry.hidden and self._key(offered) < entry.rank_key:
+            return self.submit_on_version(None, known=written.after)
+        return self._result(written)
 
-    def submit_on_version(
-        self, sequence: Sequenced | None, known: "dict[str, Any] | None" = None
-    ) -> SubmitResult:
+    def submit_on_version(self, sequence: Sequenced | None, known: Item | None = None) -> SubmitResult:
         """Read, decide, write if the entry is still what was read; else decide again on what it is now.
 
-        A stale read is harmless: what it would accept fails on the version and brings the newest state, and
-        what it keeps or has seen before, a newer state keeps and has seen too.
+        The read is consistent: a refusal is final, and must not come from a state that is gone.
         """
         item = known or self._read()
         for attempt in range(_ATTEMPTS):
             entry = self._entry(item)
             sources = _sources(item)
             if sequence and sources.get(sequence[0], 0) >= sequence[1]:
-                return SubmitResult(
-                    accepted=False,
-                    duplicate=True,
-                    entries=(entry,) if entry else (),
-                    previous_score=entry.score if entry else None,
-                )
+                return self._result(_Written(item, item, accepted=False), duplicate=True)
             standing = next_standing(self.board, entry, self.score, self.achieved_at)
             if standing is None:
-                return self._kept(entry)
+                return self._result(_Written(item, item, accepted=False))
             values: dict[str, AttributeValueTypeDef] = {}
             condition = "attribute_not_exists(participant)"
             if entry is not None:
                 condition = "version = :version AND rank_key = :old_key"
                 values = {":version": {"N": str(entry.version)}, ":old_key": {"B": entry.rank_key}}
-            before, refused_by = self._write(
+            written = self._write(
                 standing,
                 condition,
                 values,
+                known=item,
                 hidden=bool(entry and entry.hidden),
                 sources=_mark(sources, sequence),
             )
-            if refused_by is None:
-                return self._accepted(before, standing)
-            item = refused_by
+            if written.accepted:
+                return self._result(written)
+            item = written.after
             time.sleep(random.uniform(0, min(_MAX_DELAY, _BASE_DELAY * 2**attempt)))
         raise Throttled("too many submissions for one participant at once; nothing was stored, try again")
 
-    def _read(self) -> "dict[str, Any]":
+    def _read(self) -> Item:
         answer = self.db.client.get_item(
-            TableName=self.db.tables.scores, Key=entry_key(self.board, self.period, self.participant_id)
+            TableName=self.db.tables.scores,
+            Key=entry_key(self.board, self.period, self.participant_id),
+            ConsistentRead=True,
         )
-        return dict(answer.get("Item", {}))
+        return answer.get("Item", {})
 
     def _write(
         self,
@@ -254,93 +175,81 @@ class _Offer:
         condition: str,
         values: "dict[str, AttributeValueTypeDef]",
         *,
+        known: Item | None = None,
         hidden: bool = False,
         sources: "AttributeValueTypeDef | None" = None,
-    ) -> "tuple[dict[str, Any], dict[str, Any] | None]":
-        """Write under a condition: what stood before and, if refused, what stands now (empty: nothing)."""
+    ) -> "_Written":
         standings = standings_key(self.board.id, self.period, self.board.generation)
-        key = rank_key.encode(self.board, standing.score, standing.achieved_at, self.participant_id)
         sets: dict[str, AttributeValueTypeDef] = {
-            "rank_key": {"B": key},
+            "rank_key": {"B": self._key(standing)},
             "achieved_at": {"N": str(rank_key.microseconds(standing.achieved_at))},
+            "written_at": {"N": str(now_ms())},
+            "write_id": {"B": self.write_id},
             **{name: {"S": text} for name, text in self.texts.items()},
         }
         if not hidden:
             sets["rank_shard"] = {"S": rank_shard(standings, shard_of(self.board, self.participant_id))}
         if sources is not None:
             sets["sources"] = sources
-        assignments = ", ".join(f"{name} = :{name}" for name in sets)
-        try:
-            answer = self.db.client.update_item(
-                TableName=self.db.tables.scores,
-                Key=entry_key(self.board, self.period, self.participant_id),
-                UpdateExpression=f"SET {assignments} ADD version :one, submissions :one",
-                ConditionExpression=condition,
-                ExpressionAttributeValues={
+        key = entry_key(self.board, self.period, self.participant_id)
+        before, refused_by = write_entry(
+            self.db,
+            self.board,
+            key,
+            {
+                "UpdateExpression": f"SET {', '.join(f'{name} = :{name}' for name in sets)}"
+                " ADD version :one, submissions :one",
+                "ConditionExpression": condition,
+                "ExpressionAttributeValues": {
                     **{f":{name}": value for name, value in sets.items()},
                     ":one": {"N": "1"},
                     **values,
                 },
-                ReturnValues="ALL_OLD",
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            )
-        except self.db.client.exceptions.ConditionalCheckFailedException as error:
-            return {}, _returned(error)
-        return dict(answer.get("Attributes", {})), None
+            },
+            before=known,
+            after={name: sets[name] for name in ("rank_key", "rank_shard", "written_at") if name in sets},
+        )
+        if refused_by is None:
+            return _Written(before, {**before, **key, **_counted_up(before), **sets}, accepted=True)
+        # An answer may be lost on its way and the client try again: then it is this very write that stands.
+        ours = bytes(refused_by.get("write_id", {"B": b""})["B"]) == self.write_id
+        return _Written(known or {}, refused_by, accepted=ours)
 
-    def _entry(self, item: "dict[str, Any]") -> Entry | None:
+    def _key(self, standing: Standing) -> bytes:
+        return rank_key.encode(self.board, standing.score, standing.achieved_at, self.participant_id)
+
+    def _entry(self, item: Item) -> Entry | None:
         # Before a first write DynamoDB returns nothing, the embedded engine the bare key.
         return entry_from_item(self.board, self.period, item) if "rank_key" in item else None
 
-    def _accepted(self, before: "dict[str, Any]", standing: Standing) -> SubmitResult:
-        previous = self._entry(before)
-        key = rank_key.encode(self.board, standing.score, standing.achieved_at, self.participant_id)
-        if previous is None:
-            entry = Entry(
-                board=self.board,
-                period=self.period,
-                participant_id=self.participant_id,
-                display_name=self.texts.get("display_name"),
-                score=standing.score,
-                achieved_at=standing.achieved_at,
-                submissions=1,
-                metadata=self.texts.get("metadata"),
-                hidden=False,
-                version=1,
-                rank_key=key,
-            )
-        else:
-            entry = replace(
-                previous,
-                score=standing.score,
-                achieved_at=standing.achieved_at,
-                rank_key=key,
-                submissions=previous.submissions + 1,
-                version=previous.version + 1,
-                **self.texts,  # type: ignore[arg-type]
-            )
+    def _result(self, written: "_Written", *, duplicate: bool = False) -> SubmitResult:
+        entry = self._entry(written.after)
+        previous = self._entry(written.before) if written.accepted else entry
         return SubmitResult(
-            accepted=True,
-            duplicate=False,
-            entries=(entry,),
+            accepted=written.accepted,
+            duplicate=duplicate,
+            entries=(entry,) if entry else (),
             previous_score=previous.score if previous else None,
         )
 
-    def _kept(self, entry: Entry | None) -> SubmitResult:
-        return SubmitResult(
-            accepted=False,
-            duplicate=False,
-            entries=(entry,) if entry else (),
-            previous_score=entry.score if entry else None,
-        )
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """An entry's items before and after an attempt to write it, empty where there is none."""
+
+    before: Item
+    after: Item
+    accepted: bool
 
 
-def _returned(error: "ClientError") -> "dict[str, Any]":
-    """Give the item that failed a condition, empty where there is none."""
-    return dict(cast("dict[str, Any]", error.response).get("Item", {}))
+def _counted_up(before: Item) -> dict[str, dict[str, str]]:
+    return {
+        name: {"N": str(int(before[name]["N"]) + 1 if name in before else 1)}
+        for name in ("version", "submissions")
+    }
 
 
-def _sources(item: "dict[str, Any]") -> dict[str, int]:
+def _sources(item: Item) -> dict[str, int]:
     """Read the last number seen of each ordered source, the most recent source last."""
     return {pair["L"][0]["S"]: int(pair["L"][1]["N"]) for pair in item.get("sources", {"L": []})["L"]}
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 RANK_INDEX = "by_rank"
 BOARD_INDEX = "by_id"
+# What a page shows of an entry besides its keys. Not `written_at`, so that touching an entry is one write.
+PROJECTED = ("achieved_at", "submissions", "version", "display_name", "metadata")
 TTL_ATTRIBUTE = "expires_at"
 
 
@@ -30,7 +32,7 @@ def definitions(db: Database) -> list["CreateTableInputTypeDef"]:
                 {
                     "IndexName": RANK_INDEX,
                     "KeySchema": _key("rank_shard", "rank_key"),
-                    "Projection": {"ProjectionType": "ALL"},
+                    "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(PROJECTED)},
                 }
             ],
             "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},

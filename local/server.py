@@ -16,7 +16,7 @@ import uvicorn
 from core.boards import Boards
 from core.database import Database
 from core.tables import create_tables
-from local import ADMIN_KEY, PUBLIC_KEY, graphiql
+from local import ADMIN_KEY, PUBLIC_KEY, graphiql, maintenance
 from local.engine import Engine, running_engine, temporary_folder
 from local.errors import StackError
 from local.stack import RunningStack, connect_local, recorded
@@ -86,20 +86,25 @@ def _serve(
 
 @contextlib.contextmanager
 def _consumer(db: Database, boards: Boards, engine: Engine) -> Iterator[None]:
-    """Count the stream in a thread, and keep the engine's copy of it short, for the length of the block."""
+    """Count the stream, keep the engine's copy of it short, and grow the counters, for the block's length."""
 
     def trim(counted: str) -> None:
         engine.trim_stream(db.tables.scores, int(counted) - _STREAM_RECORDS_KEPT, _TRIMMED_AT_ONCE)
 
     stop = threading.Event()
     reader = StreamReader(db, boards, connect_streams(db), on_checkpoint=trim)
-    thread = threading.Thread(target=reader.run, args=(stop,), name="stream", daemon=True)
-    thread.start()
+    threads = [
+        threading.Thread(target=reader.run, args=(stop,), name="stream", daemon=True),
+        threading.Thread(target=maintenance.run, args=(db, boards, stop), name="maintenance", daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
     try:
         yield
     finally:
         stop.set()
-        thread.join(timeout=5)
+        for thread in threads:
+            thread.join(timeout=5)
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from core import submit
+from core import edit, submit
 from core.periods import ALL_TIME
 from resolvers.arguments import BoardId, ParticipantId, change, given
 from resolvers.auth import AdminOnly
@@ -136,7 +136,7 @@ class Mutation:
         context = info.context
         board = await asyncio.to_thread(context.boards.get, changes.leaderboard_id)
         entry = await asyncio.to_thread(
-            submit.update_entry,
+            edit.update_entry,
             context.db,
             board,
             changes.participant_id,
@@ -155,7 +155,7 @@ class Mutation:
         """Remove an entry."""
         context = info.context
         board = await asyncio.to_thread(context.boards.get, leaderboard_id)
-        entry = await asyncio.to_thread(submit.remove_entry, context.db, board, participant_id)
+        entry = await asyncio.to_thread(edit.remove_entry, context.db, board, participant_id)
         return Entry.of(entry, standing=False) if entry else None
 
     @strawberry.mutation(

@@ -13,10 +13,10 @@ import pytest
 from core.board import ComponentInput
 from core.boards import Boards
 from core.database import Database
+from core.edit import remove_entry
 from core.items import entry_key
 from core.model import ScorePolicy, SortOrder, SubmitResult, TieBreak
 from core.standings import entry
-from core.submit import remove_entry
 from tests.oracle import Standing
 from tests.twin import ALL_TIME, NOW, Twin, standing_of, submit_to
 

@@ -17,9 +17,9 @@ import pytest
 from core import ranking, standings
 from core.boards import Boards
 from core.database import Database
+from core.edit import remove_entry
 from core.model import Board, Entry, Rank
 from core.periods import ALL_TIME
-from core.submit import remove_entry
 from local import f1
 from local.cli import main
 from local.import_submit import submit_rows

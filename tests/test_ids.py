@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from core.board import define_board
 from core.boards import Boards
 from core.database import Database
+from core.edit import remove_entry, update_entry
 from core.errors import InvalidInput, LeaderboardExists, LeaderboardNotFound
 from core.ids import check_id
 from core.limits import MAX_DISPLAY_NAME_BYTES, MAX_ID_BYTES, MAX_METADATA_BYTES
 from core.model import UNSET
 from core.standings import around, entries, entries_of, entry, participant_entries, size, top
-from core.submit import remove_entry, submit_score, update_entry
+from core.submit import submit_score
 from tests.twin import ALL_TIME, NOW, Twin
 
 Drain = Callable[[], int]

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from core import counters
+from core import top as materialised
 from core.board import ComponentInput
 from core.boards import Boards
 from core.database import Database
@@ -186,12 +186,12 @@ class BoardMachine(RuleBasedStateMachine):
                 self.twin.submit(one.participant, *one.score[:width], at=one.at)
 
 
-@pytest.mark.parametrize("kept", [3, counters.TOP_KEPT])
+@pytest.mark.parametrize("kept", [3, materialised.TOP_KEPT])
 def test_a_board_agrees_with_the_oracle_all_its_life(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
     """With a materialised top that holds the whole board, and with one that only holds its head."""
-    monkeypatch.setattr(counters, "TOP_KEPT", kept)
+    monkeypatch.setattr(materialised, "TOP_KEPT", kept)
     stream = Stream(db, boards)
     run_state_machine_as_test(
         cast("type[BoardMachine]", partial(BoardMachine, db, boards, stream)),
@@ -241,7 +241,7 @@ def test_a_record_that_is_no_entry_stops_no_other(db: Database, boards: Boards) 
 def test_an_entry_broken_by_hand_leaves_the_count_and_comes_back_mended(
     db: Database, boards: Boards, *, mended: bool
 ) -> None:
-    """An item without its rank key is in no index, so it takes no rank; the same holds for what is counted."""
+    """An item without its rank key is in no index and takes no rank, so it is not to be counted either."""
     twin, stream = Twin.make(db, boards), Stream(db, boards)
     twin.submit("p", 1)
     twin.submit("q", 2)

@@ -12,11 +12,12 @@ import pytest
 from core.board import define_board
 from core.boards import Boards
 from core.database import Database
+from core.edit import remove_entry
 from core.errors import InvalidScore
 from core.model import Board, Entry, Page, Rank, RankStrategy, ScoreKind, SubmitResult
 from core.ranking import ranks
 from core.standings import around, entries, entries_of, entry, participant_entries, size, top
-from core.submit import remove_entry, submit_score
+from core.submit import submit_score
 from tests.oracle import Bucket, Oracle, OutOfBounds, Place, Standing
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)

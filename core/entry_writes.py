@@ -1,0 +1,168 @@
+"""Writing an entry so that its board's counters follow, in the board's mode.
+
+STREAM         the write alone: the stream's consumer counts it
+TRANSACTIONAL  the write and, where it crosses a leaf's edge, the counts in one transaction
+INLINE         the write, and after it the counts; a death in between leaves a drift for `check` to find
+"""
+
+import random
+import time
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from core.database import Database
+from core.deltas import Change
+from core.errors import Throttled
+from core.guard import failed_item
+from core.model import Board, CounterMode
+from core.nodes import Trees, node_key, now_ms
+from core.parallel import run_all
+from core.tree import node_name
+
+if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
+    from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
+
+    from core.items import Key
+
+Item = Mapping[str, Any]
+
+_ATTEMPTS = 30
+_BASE_DELAY = 0.002  # seconds
+_MAX_DELAY = 0.2
+
+
+def write_entry(
+    db: Database,
+    board: Board,
+    key: "Key",
+    change: dict[str, Any],
+    *,
+    before: Item | None,
+    after: Item | None,
+) -> tuple[Item, Item | None]:
+    """Change an entry under a condition: gives what stood before and, if refused, what stands instead.
+
+    `change` is what an UpdateItem takes besides its table and key, or a DeleteItem where it has no
+    `UpdateExpression`. `after` is the entry's rank key, shard and `written_at` afterwards, None if it goes.
+    `before` is the entry as it was read, which TRANSACTIONAL counts from.
+
+    Raises:
+        Throttled: other transactions got in the way too often; nothing is stored.
+
+    Costs a write unit a KB on the table and what moves on the index; where a leaf's edge is crossed,
+    TRANSACTIONAL twice that and two units for each node, INLINE a unit for each node.
+    """
+    if board.counter_mode is CounterMode.TRANSACTIONAL:
+        counts = _node_updates(db, board, key, before, after)
+        pinned = _pin(change, before or {})
+        if counts:
+            return _transact(db, key, pinned, counts, before or {})
+        change = pinned
+    operation = db.client.update_item if "UpdateExpression" in change else db.client.delete_item
+    try:
+        answer = operation(
+            TableName=db.tables.scores,
+            Key=key,
+            **change,
+            ReturnValues="ALL_OLD",
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+        )
+    except db.client.exceptions.ConditionalCheckFailedException as error:
+        return {}, failed_item(error)
+    old: Item = answer.get("Attributes", {})
+    if board.counter_mode is CounterMode.INLINE:
+        updates = _node_updates(db, board, key, old, after)
+        run_all([partial(db.client.update_item, **update["Update"]) for update in updates])
+    return old, None
+
+
+def _node_updates(
+    db: Database, board: Board, key: "Key", before: Item | None, after: Item | None
+) -> "list[TransactWriteItemTypeDef]":
+    """Describe what a change of one entry does to each node's counts."""
+    standings = cast("dict[str, str]", key["standings"])["S"]
+    change = Change(
+        sequence=0,
+        at=datetime.now(UTC),
+        standings=standings,
+        participant=cast("dict[str, str]", key["participant"])["S"],
+        old=before if before and "rank_key" in before else None,
+        new=after,
+    )
+    updates: list[TransactWriteItemTypeDef] = []
+    for (tree, path), steps in Trees(db).steps(board, standings, [change]).items():
+        moved = Counter[int]()
+        for step in steps:
+            moved[step.child] += step.by
+        adds = {child: by for child, by in moved.items() if by}
+        if adds:
+            names = ", ".join(f"c{child:02x} :c{child:02x}" for child in adds)
+            updates.append(
+                {
+                    "Update": {
+                        "TableName": db.tables.counters,
+                        "Key": node_key(standings, node_name(tree, path)),
+                        "UpdateExpression": f"SET as_of = :at ADD {names}",
+                        "ExpressionAttributeValues": {
+                            ":at": {"N": str(now_ms())},
+                            **{f":c{child:02x}": {"N": str(by)} for child, by in adds.items()},
+                        },
+                    }
+                }
+            )
+    return updates
+
+
+def _pin(change: dict[str, Any], before: Item) -> dict[str, Any]:
+    """Add to a write's condition that the entry is still counted as it was when read."""
+    if "rank_key" not in before:
+        return change
+    values = {**change.get("ExpressionAttributeValues", {}), ":pinned_key": before["rank_key"]}
+    condition = "rank_key = :pinned_key"
+    for name in ("written_at", "rank_shard"):
+        if name in before:
+            values[f":pinned_{name}"] = before[name]
+            condition += f" AND {name} = :pinned_{name}"
+        else:
+            condition += f" AND attribute_not_exists({name})"
+    if "ConditionExpression" in change:
+        condition = f"({change['ConditionExpression']}) AND {condition}"
+    return {**change, "ConditionExpression": condition, "ExpressionAttributeValues": values}
+
+
+def _transact(
+    db: Database,
+    key: "Key",
+    change: dict[str, Any],
+    counts: "list[TransactWriteItemTypeDef]",
+    before: Item,
+) -> tuple[Item, Item | None]:
+    write = {
+        "TableName": db.tables.scores,
+        "Key": key,
+        **change,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    kind = "Update" if "UpdateExpression" in change else "Delete"
+    items = cast("list[TransactWriteItemTypeDef]", [{kind: write}, *counts])
+    for attempt in range(_ATTEMPTS):
+        try:
+            db.client.transact_write_items(TransactItems=items)
+        except db.client.exceptions.TransactionCanceledException as error:
+            refusal = _first_reason(error)
+            if refusal.get("Code") == "ConditionalCheckFailed":
+                return {}, refusal.get("Item", {})
+            # Another transaction holds one of the nodes: all counts commute, so it is only a matter of turns.
+            time.sleep(random.uniform(0, min(_MAX_DELAY, _BASE_DELAY * 2**attempt)))
+            continue
+        return before, None
+    raise Throttled("too many submissions cross the same counters at once; nothing was stored, try again")
+
+
+def _first_reason(error: "ClientError") -> dict[str, Any]:
+    reasons: list[dict[str, Any]] = cast("dict[str, Any]", error.response).get("CancellationReasons", [{}])
+    return reasons[0]

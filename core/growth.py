@@ -1,0 +1,253 @@
+"""Growth: a leaf that has filled up gets a node of its own.
+
+    announce: cut the leaf where its entries stand; the new node is born a little later
+    rewrite:  once born, touch the entries that were written before, so that the stream counts them in it
+    settle:   when the node counts as many entries as its parent does for it, readers may use it
+
+Each step is one conditional write or can be done again, so any process may take over at any point.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from core.boards import Boards
+from core.database import Database
+from core.deltas import Change
+from core.edges import choose_edges
+from core.entry_writes import write_entry
+from core.index import read_keys
+from core.keys import rank_shard, shard_of, split_standings
+from core.model import Board, CounterMode
+from core.nodes import (
+    LEAD,
+    TRUST,
+    Item,
+    Trees,
+    counts_of,
+    node_key,
+    now_ms,
+    pack_edges,
+    query_nodes,
+)
+from core.parallel import run_all
+from core.rank_key import participant_of, score_bytes
+from core.scale import Path
+from core.tree import Node, edges_name, node_name, path_of, written_at
+
+if TYPE_CHECKING:
+    from core.items import Key
+
+GROW_AT = 256  # entries in a leaf
+_GROWING = "~growing"
+_REWRITES_AT_ONCE = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Twig:
+    """A child of a node, and the stretch of the order that it covers."""
+
+    path: Path
+    child: int
+    low: bytes
+    high: bytes | None
+
+    @property
+    def node(self) -> Path:
+        """The path of the node that grows here."""
+        return (*self.path, self.child)
+
+
+def mark_growing(db: Database, standings: str) -> None:
+    """Note that a tree has something to grow: one write unit."""
+    db.client.put_item(TableName=db.tables.counters, Item=node_key(_GROWING, standings))
+
+
+def growing(db: Database) -> list[str]:
+    """List the orders that have something to grow: half a read unit for each 4 KB."""
+    return [item["node"]["S"] for item in query_nodes(db, _GROWING, "")]
+
+
+def grow_all(db: Database, boards: Boards) -> int:
+    """Take every noted tree one step further; gives how many still have steps to go."""
+    left = 0
+    for standings in growing(db):
+        board_id, _, generation = split_standings(standings)
+        board = boards.get_generation(board_id, generation)
+        if board is not None and grow(db, board, standings):
+            left += 1
+        else:
+            db.client.delete_item(TableName=db.tables.counters, Key=node_key(_GROWING, standings))
+    return left
+
+
+def grow(db: Database, board: Board, standings: str, tree: int | None = None) -> bool:
+    """Take an order's tree (the one in use) a step further: announce, rewrite or settle what is due.
+
+    Gives whether steps are left to take. Costs a read of the whole tree, half a unit for each 4 KB; and for a
+    leaf that grows, reading its entries from the index and a write unit for each of them.
+    """
+    if tree is None:
+        tree = Trees(db).current(standings)
+    known = load_tree(db, board, standings, tree)
+    left = False
+    for twig, count in twigs(known):
+        node, item = known[twig.path]
+        if twig.child in node.settled:
+            continue
+        if twig.child not in node.grown:
+            if count > GROW_AT:
+                left |= _announce(db, board, standings, tree, twig)
+            continue
+        born = node.grown[twig.child]
+        swept = int(item.get(f"w{twig.child:02x}", {"N": "0"})["N"])
+        if now_ms() < born + TRUST:
+            left = True
+        elif swept == 0 or (not _settle(db, standings, tree, twig) and now_ms() > swept + 2 * LEAD):
+            _note(db, standings, tree, twig, "w", now_ms())
+            rewrite(db, board, standings, read_keys(db, board, _period(standings), twig.low, twig.high), born)
+            left = True
+        else:
+            left |= not _settle(db, standings, tree, twig)
+    return left
+
+
+def rewrite(db: Database, board: Board, standings: str, keys: list[bytes], born: int) -> int:
+    """Touch the entries that were written before `born`, and say how many there were.
+
+    Costs a write unit for each key; an entry that has moved or been written since is left alone.
+    """
+    touched = 0
+    for start in range(0, len(keys), _REWRITES_AT_ONCE):
+        batch = keys[start : start + _REWRITES_AT_ONCE]
+        touched += sum(run_all([partial(_touch, db, board, standings, key, born) for key in batch]))
+    return touched
+
+
+def rewrite_late(db: Database, board: Board, change: Change) -> None:
+    """Touch an entry that a slow clock wrote into the time before a settled node's birth: a write unit."""
+    if change.new is not None:
+        key = bytes(change.new["rank_key"]["B"])
+        _touch(db, board, change.standings, key, written_at(change.new) + 1)
+
+
+def load_tree(db: Database, board: Board, standings: str, tree: int) -> dict[Path, tuple[Node, Item]]:
+    """Read every node of a tree: half a read unit for each 4 KB of it."""
+    read_at = now_ms()
+    trees = Trees(db)
+    trees.learn_edges(standings, tree, query_nodes(db, standings, edges_name(tree, ())))
+    found = {}
+    for item in query_nodes(db, standings, node_name(tree, ())):
+        path = path_of(item["node"]["S"])
+        found[path] = (trees.learn(board, standings, tree, path, item, read_at), item)
+    if () not in found:
+        found[()] = (trees.learn(board, standings, tree, (), {}, read_at), {})
+    return found
+
+
+def twigs(known: dict[Path, tuple[Node, Item]]) -> list[tuple[Twig, int]]:
+    """List every child of every node in use with its stretch and its count, in the order of the board."""
+    found: list[tuple[Twig, int]] = []
+
+    def visit(path: Path, low: bytes, high: bytes | None) -> None:
+        node, item = known[path]
+        counts = counts_of(item)
+        for child in range(len(node.edges) + 1):
+            twig = Twig(path, child, *node.bounds(child, low, high))
+            found.append((twig, counts.get(child, 0)))
+            if child in node.settled and twig.node in known:
+                visit(twig.node, twig.low, twig.high)
+
+    visit((), b"", None)
+    return found
+
+
+def _announce(db: Database, board: Board, standings: str, tree: int, twig: Twig) -> bool:
+    keys = read_keys(db, board, _period(standings), twig.low, twig.high)
+    edges = choose_edges(keys, score_bytes(board), twig.low, twig.high) if len(keys) > GROW_AT // 2 else ()
+    if not edges:
+        return False
+    born = {"N": str(now_ms() + LEAD)}
+    with suppress(db.client.exceptions.TransactionCanceledException):  # another process announced it
+        db.client.transact_write_items(
+            TransactItems=[
+                {
+                    "Put": {
+                        "TableName": db.tables.counters,
+                        "Item": {
+                            **node_key(standings, edges_name(tree, twig.node)),
+                            "edges": {"B": pack_edges(edges)},
+                            "born": born,
+                        },
+                        "ConditionExpression": "attribute_not_exists(node)",
+                    }
+                },
+                {
+                    "Update": {
+                        "TableName": db.tables.counters,
+                        "Key": node_key(standings, node_name(tree, twig.path)),
+                        "UpdateExpression": f"SET g{twig.child:02x} = :born",
+                        "ConditionExpression": f"attribute_not_exists(g{twig.child:02x})",
+                        "ExpressionAttributeValues": {":born": born},
+                    }
+                },
+            ]
+        )
+    return True
+
+
+def _settle(db: Database, standings: str, tree: int, twig: Twig) -> bool:
+    """Let readers use a node if it counts what its parent does: four read units, and a write unit if so."""
+    names = [node_name(tree, twig.path), node_name(tree, twig.node)]
+    answer = db.client.transact_get_items(
+        TransactItems=[
+            {"Get": {"TableName": db.tables.counters, "Key": node_key(standings, name)}} for name in names
+        ]
+    )
+    parent, node = (counts_of(response.get("Item", {})) for response in answer["Responses"])
+    if sum(node.values()) != parent.get(twig.child, 0):
+        return False
+    _note(db, standings, tree, twig, "s", 1)
+    return True
+
+
+def _note(db: Database, standings: str, tree: int, twig: Twig, kind: str, value: int) -> None:
+    db.client.update_item(
+        TableName=db.tables.counters,
+        Key=node_key(standings, node_name(tree, twig.path)),
+        UpdateExpression=f"SET {kind}{twig.child:02x} = :value",
+        ExpressionAttributeValues={":value": {"N": str(value)}},
+    )
+
+
+def _touch(db: Database, board: Board, standings: str, key: bytes, born: int) -> bool:
+    participant = participant_of(board, key)
+    entry: Key = {"participant": {"S": participant}, "standings": {"S": standings}}
+    before: Item | None = None
+    if board.counter_mode is CounterMode.TRANSACTIONAL:
+        before = db.client.get_item(TableName=db.tables.scores, Key=entry, ConsistentRead=True).get(
+            "Item", {}
+        )
+        if "rank_key" not in before or bytes(before["rank_key"]["B"]) != key or written_at(before) >= born:
+            return False
+    now = {"N": str(now_ms())}
+    shard = rank_shard(standings, shard_of(board, participant))
+    _, refused_by = write_entry(
+        db,
+        board,
+        entry,
+        {
+            "UpdateExpression": "SET written_at = :now",
+            "ConditionExpression": "rank_key = :key AND attribute_exists(rank_shard)"
+            " AND (attribute_not_exists(written_at) OR written_at < :born)",
+            "ExpressionAttributeValues": {":key": {"B": key}, ":born": {"N": str(born)}, ":now": now},
+        },
+        before=before,
+        after={"rank_key": {"B": key}, "rank_shard": {"S": shard}, "written_at": now},
+    )
+    return refused_by is None
+
+
+def _period(standings: str) -> str:
+    return split_standings(standings)[1]

@@ -1,0 +1,307 @@
+"""The counter tree in storage: its nodes' counts, and what this process knows of their growth.
+
+A node is one item of the counters table: `c00` to `c7f` count the entries under each child, `counted_*` guard
+them (core.guard), `g..` says since when a child has a node of its own and `s..` that readers may use it. The
+edges of a grown node never change and are an item apart, so that a count writes as few bytes as it can.
+
+    standings          node        what
+    race#all-time#g1   trees       which tree readers use, and which one is being built
+    race#all-time#g1   tree0:      the root
+    race#all-time#g1   tree0:05    the node under its child 5
+    race#all-time#g1   edges0:05   where that node's children meet
+"""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from core.database import Database, batch_get
+from core.deltas import Change, is_ranked
+from core.guard import failed_item, guard_name, not_counted
+from core.memory import REMEMBERED, KnownTrees
+from core.model import Board
+from core.scale import Path, static_depth, static_edges
+from core.tree import (
+    Leaf,
+    Node,
+    Step,
+    Unknown,
+    edges_name,
+    is_late,
+    locate,
+    node_name,
+    path_of,
+    steps,
+    written_at,
+)
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+
+# A node is announced so many milliseconds before its birth. What a process knows of a node it trusts for half
+# of that; the other half is for clocks that differ and for the announcement's own way into the table.
+LEAD = 5_000
+TRUST = LEAD // 2
+TREES_NODE = "trees"
+
+_COUNT = re.compile(r"c([0-9a-f]{2})")
+_GROWN = re.compile(r"g([0-9a-f]{2})")
+_SETTLED = re.compile(r"s([0-9a-f]{2})")
+
+Item = Mapping[str, Any]
+
+
+class Trees:
+    """The shape of a database's counter trees, from this process's memory as far as it holds."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._of = db.memory.trees_of
+
+    def steps(
+        self, board: Board, standings: str, changes: Sequence[Change]
+    ) -> dict[tuple[int, Path], list[Step]]:
+        """Say what changes do to every node of every tree that counts them.
+
+        Costs nothing while the nodes on the way are known; else half a read unit for each, twice for a
+        consistent read.
+        """
+        known = self._of(standings)
+        newest = max(written for change in changes for written in _writings(change))
+        if newest > known.known_at + TRUST:
+            self._read_trees(standings, known)
+        found: dict[tuple[int, Path], list[Step]] = {}
+        for tree in known.born:
+            nodes = known.nodes.setdefault(tree, {})
+            while True:
+                try:
+                    of_tree = steps(nodes, changes, TRUST)
+                except Unknown as unknown:
+                    self._read_node(board, standings, tree, unknown.path)
+                else:
+                    break
+            found |= {(tree, path): of_node for path, of_node in of_tree.items()}
+        return found
+
+    def late(self, standings: str, changes: Iterable[Change]) -> list[Change]:
+        """Name the changes just counted whose entries a settled node misses; see `core.tree.is_late`."""
+        known = self._of(standings)
+        nodes = known.nodes.get(known.current, {})
+        return [
+            change
+            for change in changes
+            if change.new and is_ranked(change.new) and is_late(nodes, change.new)
+        ]
+
+    def locate(self, board: Board, standings: str, keys: Iterable[bytes]) -> tuple[int, dict[bytes, Leaf]]:
+        """Find each rank key's leaf in the tree that readers use; gives the tree's number too."""
+        known = self._of(standings)
+        if not known.born:
+            self._read_trees(standings, known)
+        tree = known.current
+        nodes = known.nodes.setdefault(tree, {})
+        leaves = {}
+        for key in keys:
+            while True:
+                try:
+                    leaves[key] = locate(nodes, key)
+                except Unknown as unknown:
+                    self._read_node(board, standings, tree, unknown.path)
+                else:
+                    break
+        return tree, leaves
+
+    def current(self, standings: str) -> int:
+        """Give the number of the tree that readers use, freshly read: a read unit."""
+        known = self._of(standings)
+        self._read_trees(standings, known)
+        return known.current
+
+    def learn_edges(self, standings: str, tree: int, items: Iterable[Item]) -> None:
+        """Remember the edges of grown nodes."""
+        known = self._of(standings)
+        for item in items:
+            known.edges[tree, path_of(item["node"]["S"])] = (
+                unpack_edges(item["edges"]["B"]),
+                int(item["born"]["N"]),
+            )
+
+    def learn(self, board: Board, standings: str, tree: int, path: Path, item: Item, read_at: int) -> Node:
+        """Remember what a node's item says of its growth."""
+        known = self._of(standings)
+        nodes = known.nodes.setdefault(tree, {})
+        node = nodes.get(path)
+        edges, born = (node.edges, node.born) if node else self._edges(board, standings, known, tree, path)
+        grown = {child: int(item[name]["N"]) for child, name in _named(_GROWN, item)}
+        settled = frozenset(child for child, _ in _named(_SETTLED, item))
+        static = _static_children(board, path, edges)
+        nodes[path] = Node(edges, born, dict.fromkeys(static, 0) | grown, settled | static, read_at)
+        return nodes[path]
+
+    def _read_trees(self, standings: str, known: KnownTrees) -> None:
+        read_at = now_ms()
+        item = get_node(self._db, standings, TREES_NODE, consistent=True)
+        known.current = int(item["current"]["N"]) if item else 0
+        known.born = (
+            {int(number): int(born["N"]) for number, born in item["born"]["M"].items()} if item else {0: 0}
+        )
+        known.known_at = read_at
+        known.nodes = {tree: nodes for tree, nodes in known.nodes.items() if tree in known.born}
+
+    def _read_node(self, board: Board, standings: str, tree: int, path: Path) -> None:
+        read_at = now_ms()
+        item = get_node(self._db, standings, node_name(tree, path), consistent=True)
+        self.learn(board, standings, tree, path, item, read_at)
+
+    def _edges(
+        self, board: Board, standings: str, known: KnownTrees, tree: int, path: Path
+    ) -> tuple[tuple[bytes, ...], int]:
+        edges = static_edges(board, path)
+        if edges is not None:
+            return edges, known.born.get(tree, 0)
+        if (tree, path) not in known.edges:
+            self.learn_edges(standings, tree, [get_node(self._db, standings, edges_name(tree, path))])
+        return known.edges[tree, path]
+
+
+def add_steps(
+    db: Database, shard_id: str, standings: str, name: str, node_steps: Sequence[Step], at: datetime
+) -> Item | None:
+    """Add to a node what is not in it yet of one stream shard's steps, and give the item as it is then.
+
+    Costs one conditional UpdateItem, a write unit a KB of the node; nothing where none are left (None).
+    """
+    guard = guard_name(shard_id)
+    while True:
+        by_child = Counter[int]()
+        for step in node_steps:
+            by_child[step.child] += step.by
+        if not by_child:
+            return None
+        # Changes that cancel one another out move the guard too: the batch may come again in pieces.
+        moved = {child: by for child, by in by_child.items() if by}
+        try:
+            return db.client.update_item(
+                TableName=db.tables.counters,
+                Key=node_key(standings, name),
+                UpdateExpression=f"SET {guard} = :last, as_of = :at"
+                + (" ADD " + ", ".join(f"c{child:02x} :c{child:02x}" for child in moved) if moved else ""),
+                ConditionExpression=f"attribute_not_exists({guard}) OR {guard} < :first",
+                ExpressionAttributeValues={
+                    ":first": {"N": str(node_steps[0].sequence)},
+                    ":last": {"N": str(node_steps[-1].sequence)},
+                    ":at": {"N": str(int(at.timestamp() * 1000))},
+                    **{f":c{child:02x}": {"N": str(by)} for child, by in moved.items()},
+                },
+                ReturnValues="ALL_NEW",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )["Attributes"]
+        except db.client.exceptions.ConditionalCheckFailedException as error:
+            node_steps = not_counted(node_steps, failed_item(error), guard)
+
+
+def get_node(db: Database, standings: str, name: str, *, consistent: bool = False) -> Item:
+    """Read one item of an order's derived data, empty if it is not there: half a read unit for each 4 KB."""
+    answer = db.client.get_item(
+        TableName=db.tables.counters, Key=node_key(standings, name), ConsistentRead=consistent
+    )
+    return answer.get("Item", {})
+
+
+def get_nodes(db: Database, standings: str, names: Iterable[str]) -> dict[str, Item]:
+    """Read several items at once, leaving out those that are not there: half a read unit for each 4 KB."""
+    items = batch_get(db, db.tables.counters, [node_key(standings, name) for name in names])
+    return {item["node"]["S"]: item for item in items}
+
+
+def query_nodes(db: Database, standings: str, prefix: str) -> Iterator[Item]:
+    """Read all items whose name starts with `prefix`: half a read unit for each 4 KB of them all."""
+    start: dict[str, Any] = {}
+    while True:
+        answer = db.client.query(
+            TableName=db.tables.counters,
+            KeyConditionExpression="standings = :standings AND begins_with(node, :prefix)",
+            ExpressionAttributeValues={":standings": {"S": standings}, ":prefix": {"S": prefix}},
+            **start,
+        )
+        yield from answer["Items"]
+        if "LastEvaluatedKey" not in answer:
+            return
+        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
+
+def counts_of(item: Item) -> dict[int, int]:
+    """Read how many entries are under each child of a node."""
+    return {child: int(item[name]["N"]) for child, name in _named(_COUNT, item)}
+
+
+def as_of(root: Item) -> datetime:
+    """Say when a tree's counts were true, from its root: the time of the newest change in them."""
+    return datetime.fromtimestamp(int(root["as_of"]["N"]) / 1000 if root else 0, UTC)
+
+
+def read_size(db: Database, standings: str) -> int:
+    """Read the number of ranked entries, as far as they are counted: a read unit."""
+    first = node_name(0, ())
+    items = get_nodes(db, standings, [TREES_NODE, first])
+    tree = int(items[TREES_NODE]["current"]["N"]) if TREES_NODE in items else 0
+    root = items.get(first, {}) if tree == 0 else get_node(db, standings, node_name(tree, ()))
+    counts = counts_of(root)
+    remember_root(db, standings, counts)
+    return sum(counts.values())
+
+
+def remember_root(db: Database, standings: str, counts: Mapping[int, int]) -> None:
+    """Remember how an order's entries are spread over its root."""
+    if len(db.memory.roots) > REMEMBERED:
+        db.memory.roots.clear()
+    db.memory.roots[standings] = (time.monotonic(), counts)
+
+
+def node_key(standings: str, name: str) -> "dict[str, AttributeValueTypeDef]":
+    """Give the key of an item of an order's derived data."""
+    return {"standings": {"S": standings}, "node": {"S": name}}
+
+
+def pack_edges(edges: Sequence[bytes]) -> bytes:
+    """Write edges as one value: each with its length before it."""
+    return b"".join(len(edge).to_bytes(2, "big") + edge for edge in edges)
+
+
+def unpack_edges(packed: bytes) -> tuple[bytes, ...]:
+    """Read edges that `pack_edges` wrote."""
+    edges = []
+    at = 0
+    while at < len(packed):
+        start = at + 2
+        at = start + int.from_bytes(packed[at:start], "big")
+        edges.append(bytes(packed[start:at]))
+    return tuple(edges)
+
+
+def now_ms() -> int:
+    """Give the time in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def _named(pattern: re.Pattern[str], item: Item) -> Iterator[tuple[int, str]]:
+    for name in item:
+        match = pattern.fullmatch(name)
+        if match:
+            yield int(match[1], 16), name
+
+
+def _static_children(board: Board, path: Path, edges: Sequence[bytes]) -> frozenset[int]:
+    """Name the children that have nodes from the start."""
+    if len(path) + 1 >= static_depth(board):
+        return frozenset()
+    return frozenset(
+        child for child in range(len(edges) + 1) if static_edges(board, (*path, child)) is not None
+    )
+
+
+def _writings(change: Change) -> Iterator[int]:
+    return (written_at(image) for image in (change.old, change.new) if image is not None)

@@ -1,0 +1,34 @@
+"""The ladder's rungs: a counter tree's leaves as one cumulative list. Pure."""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A leaf: its stretch of the order, the entries before it, and the entries in it."""
+
+    low: bytes
+    high: bytes | None
+    before: int
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rungs:
+    """Leaves in order: where each starts, how many entries stand before it, and `total` behind the last."""
+
+    lows: tuple[bytes, ...]
+    before: tuple[int, ...]
+    total: int
+    as_of: datetime
+    loaded_at: float  # by the monotonic clock
+
+    def find(self, key: bytes) -> Rung:
+        """Give the leaf of a rank key."""
+        at = bisect_right(self.lows, key) - 1
+        last = at + 1 == len(self.lows)
+        after = self.total if last else self.before[at + 1]
+        high = None if last else self.lows[at + 1]
+        return Rung(self.lows[at], high, self.before[at], after - self.before[at])

@@ -1,0 +1,34 @@
+"""Failing test for core.submit: a SUM whose answer is lost is added twice within ONE submit_score call.
+
+botocore sends the UpdateItem again, its condition fails on our own write, and submit_on_version takes that
+for another writer's and adds once more. (With `sequence` the mark catches it.)
+"""
+
+from datetime import UTC, datetime
+
+import pytest
+from botocore.exceptions import ReadTimeoutError
+
+from core.board import define_board
+from core.model import ScorePolicy
+from core.submit import submit_score
+
+
+@pytest.mark.parametrize("before", [None, "1"])
+def test_a_sum_whose_answer_is_lost_is_added_once(db, boards, monkeypatch, before):
+    board = boards.create(define_board(id="sums", policy=ScorePolicy.SUM, now=datetime.now(UTC)))
+    if before:
+        submit_score(db, board, participant_id="ann", score=[before], now=datetime.now(UTC))
+    session = db.client._endpoint.http_session
+    send, to_lose = session.send, [1]
+
+    def lossy(request):
+        answer = send(request)
+        if to_lose and "UpdateItem" in str(request.headers["X-Amz-Target"]):
+            to_lose.pop()
+            raise ReadTimeoutError(endpoint_url="lost")
+        return answer
+
+    monkeypatch.setattr(session, "send", lossy)
+    result = submit_score(db, board, participant_id="ann", score=["10"], now=datetime.now(UTC))
+    assert result.entries[0].score == (11 if before else 10,)
