@@ -14,7 +14,18 @@ from core.growth import grow, load_tree, rewrite, twigs
 from core.index import read_keys
 from core.keys import split_standings
 from core.model import Board
-from core.nodes import LEAD, TREES_NODE, TRUST, Trees, counts_of, get_node, node_key, now_ms, query_nodes
+from core.nodes import (
+    LEAD,
+    TREES_NODE,
+    TRUST,
+    Trees,
+    counts_of,
+    get_node,
+    node_key,
+    now_ms,
+    partitions,
+    query_nodes,
+)
 from core.top import TOP_KEPT, read_top
 from core.tree import edges_name, node_name
 
@@ -88,7 +99,7 @@ def rebuild(
             break
     _use(db, standings, new)
     time.sleep(LEAD / 1000)  # until no process reads or counts the old one
-    _drop(db, standings, old)
+    _drop(db, board, standings, old)
     return report
 
 
@@ -143,7 +154,10 @@ def _put_trees(db: Database, standings: str, current: int, born: dict[int, int])
     )
 
 
-def _drop(db: Database, standings: str, tree: int) -> None:
-    for prefix in (node_name(tree, ()), edges_name(tree, ())):
-        for item in list(query_nodes(db, standings, prefix)):
-            db.client.delete_item(TableName=db.tables.counters, Key=node_key(standings, item["node"]["S"]))
+def _drop(db: Database, board: Board, standings: str, tree: int) -> None:
+    for partition in partitions(board, standings):
+        for prefix in (node_name(tree, ()), edges_name(tree, ())):
+            for item in list(query_nodes(db, partition, prefix)):
+                db.client.delete_item(
+                    TableName=db.tables.counters, Key=node_key(partition, item["node"]["S"])
+                )

@@ -15,17 +15,28 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.database import Database
-from core.index import count_between, key_queries
+from core.index import count_between, key_queries, read_keys
 from core.keys import standings_key
 from core.model import Board
-from core.nodes import Item, Trees, as_of, counts_of, get_nodes, read_size, remember_root
+from core.nodes import (
+    TREES_NODE,
+    Item,
+    Trees,
+    as_of,
+    counts_of,
+    get_nodes,
+    now_ms,
+    read_size,
+    remember_root,
+)
 from core.parallel import run_all
 from core.rungs import Rung, Rungs
 from core.scale import static_edges
-from core.tree import Leaf, node_name
+from core.tree import Leaf, node_name, path_of
 
 # What is remembered of a root serves to choose a strategy, never to rank.
 _ROOT_SECONDS = 5.0
+_COUNTED_APART = 3  # cuts: one entry's
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +58,18 @@ class Counted:
 
 
 def by_index(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> Counted:
-    """Count on the index, and read the size: see `core.index.count_between`, and a read unit."""
+    """Count on the index, and read the size: a read unit, and half a unit for each 4 KB before the last cut.
+
+    A few cuts are counted stretch by stretch, at least half a unit for each shard and stretch. For many, the
+    keys are read once and counted here: the same units in far fewer requests.
+    """
     now = datetime.now(UTC)
-    counts = count_between(db, board, period, cuts)
-    total = read_size(db, standings_key(board.id, period, board.generation))
+    if len(cuts) > _COUNTED_APART:
+        keys = read_keys(db, board, period, b"", cuts[-1])
+        counts = [bisect_left(keys, cut) for cut in cuts]
+    else:
+        counts = count_between(db, board, period, cuts)
+    total = read_size(db, board, standings_key(board.id, period, board.generation))
     return Counted(dict(zip(cuts, map(_exact, counts), strict=True)), total, now)
 
 
@@ -58,7 +77,7 @@ def entries_at_most(db: Database, board: Board, standings: str, key: bytes) -> i
     """Say how many entries stand before a key at most: from memory, or a read unit where it is too old."""
     read_at, counts = db.memory.roots.get(standings, (float("-inf"), {}))
     if time.monotonic() > read_at + _ROOT_SECONDS:
-        read_size(db, standings)
+        read_size(db, board, standings)
         _, counts = db.memory.roots[standings]
     last = bisect_right(static_edges(board, ()) or (), key)  # a root's edges are the same in every tree
     return sum(entries for child, entries in counts.items() if child <= last)
@@ -67,21 +86,29 @@ def entries_at_most(db: Database, board: Board, standings: str, key: bytes) -> i
 def by_tree(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> Counted:
     """Sum the tree down to each cut's leaf and read what the leaf holds before it, in one round trip.
 
-    Costs half a read unit a node, and for a cut inside a leaf half a unit for each 4 KB of its entries, at
-    least half a unit for each shard. One more round trip for each level that this process does not know.
+    Costs half a read unit a node and for the `trees` item, and for a cut inside a leaf half a unit for each
+    4 KB of its entries, at least half a unit for each shard. One more round trip for each level that this
+    process does not know.
     """
     standings = standings_key(board.id, period, board.generation)
-    tree, leaves = Trees(db).locate(board, standings, cuts)
+    trees = Trees(db)
+    tree, leaves = trees.locate(board, standings, cuts)
     root_name = node_name(tree, ())
-    names = {root_name, *(node_name(tree, path) for leaf in leaves.values() for path, _ in leaf.before)}
+    paths = {(), *(path for leaf in leaves.values() for path, _ in leaf.before)}
     stretches = _Stretches({cut: leaf.low for cut, leaf in leaves.items()})
+    read_at = now_ms()
     nodes: dict[str, Item] = {}
 
     def read_nodes() -> list[bytes]:
-        nodes.update(get_nodes(db, standings, names))
+        names = [TREES_NODE, *(node_name(tree, path) for path in paths)]
+        nodes.update(get_nodes(db, board, standings, names))
         return []
 
     _, *found = run_all([read_nodes, *stretches.queries(db, board, period)])
+    if trees.learn_current(standings, nodes.pop(TREES_NODE, {})):
+        return by_tree(db, board, period, cuts)  # rebuilt in the meantime
+    for path in paths & {path_of(name) for name in nodes}:
+        trees.learn(board, standings, tree, path, nodes[node_name(tree, path)], read_at)
     keys = stretches.gather(found)
     counts = {name: counts_of(item) for name, item in nodes.items()}
     remember_root(db, standings, counts.get(root_name, {}))

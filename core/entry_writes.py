@@ -18,7 +18,7 @@ from core.deltas import Change
 from core.errors import Throttled
 from core.guard import failed_item
 from core.model import Board, CounterMode
-from core.nodes import Trees, node_key, now_ms
+from core.nodes import Trees, node_key, now_ms, partitions
 from core.parallel import run_all
 from core.tree import node_name
 
@@ -93,6 +93,7 @@ def _node_updates(
         old=before if before and "rank_key" in before else None,
         new=after,
     )
+    partition = random.choice(partitions(board, standings))
     updates: list[TransactWriteItemTypeDef] = []
     for (tree, path), steps in Trees(db).steps(board, standings, [change]).items():
         moved = Counter[int]()
@@ -105,7 +106,7 @@ def _node_updates(
                 {
                     "Update": {
                         "TableName": db.tables.counters,
-                        "Key": node_key(standings, node_name(tree, path)),
+                        "Key": node_key(partition, node_name(tree, path)),
                         "UpdateExpression": f"SET as_of = :at ADD {names}",
                         "ExpressionAttributeValues": {
                             ":at": {"N": str(now_ms())},

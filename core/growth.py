@@ -26,9 +26,11 @@ from core.nodes import (
     Item,
     Trees,
     counts_of,
+    merge_shards,
     node_key,
     now_ms,
     pack_edges,
+    partitions,
     query_nodes,
 )
 from core.parallel import run_all
@@ -104,12 +106,12 @@ def grow(db: Database, board: Board, standings: str, tree: int | None = None) ->
         swept = int(item.get(f"w{twig.child:02x}", {"N": "0"})["N"])
         if now_ms() < born + TRUST:
             left = True
-        elif swept == 0 or (not _settle(db, standings, tree, twig) and now_ms() > swept + 2 * LEAD):
+        elif swept == 0 or (not _settle(db, board, standings, tree, twig) and now_ms() > swept + 2 * LEAD):
             _note(db, standings, tree, twig, "w", now_ms())
             rewrite(db, board, standings, read_keys(db, board, _period(standings), twig.low, twig.high), born)
             left = True
         else:
-            left |= not _settle(db, standings, tree, twig)
+            left |= not _settle(db, board, standings, tree, twig)
     return left
 
 
@@ -138,8 +140,11 @@ def load_tree(db: Database, board: Board, standings: str, tree: int) -> dict[Pat
     trees = Trees(db)
     trees.learn_edges(standings, tree, query_nodes(db, standings, edges_name(tree, ())))
     found = {}
-    for item in query_nodes(db, standings, node_name(tree, ())):
-        path = path_of(item["node"]["S"])
+    items = (
+        item for one in partitions(board, standings) for item in query_nodes(db, one, node_name(tree, ()))
+    )
+    for name, item in merge_shards(standings, items).items():
+        path = path_of(name)
         found[path] = (trees.learn(board, standings, tree, path, item, read_at), item)
     if () not in found:
         found[()] = (trees.learn(board, standings, tree, (), {}, read_at), {})
@@ -197,15 +202,15 @@ def _announce(db: Database, board: Board, standings: str, tree: int, twig: Twig)
     return True
 
 
-def _settle(db: Database, standings: str, tree: int, twig: Twig) -> bool:
-    """Let readers use a node if it counts what its parent does: four read units, and a write unit if so."""
+def _settle(db: Database, board: Board, standings: str, tree: int, twig: Twig) -> bool:
+    """Let readers use a node if it counts what its parent does: four read units a shard, and a write unit."""
     names = [node_name(tree, twig.path), node_name(tree, twig.node)]
+    keys = [node_key(one, name) for one in partitions(board, standings) for name in names]
     answer = db.client.transact_get_items(
-        TransactItems=[
-            {"Get": {"TableName": db.tables.counters, "Key": node_key(standings, name)}} for name in names
-        ]
+        TransactItems=[{"Get": {"TableName": db.tables.counters, "Key": key}} for key in keys]
     )
-    parent, node = (counts_of(response.get("Item", {})) for response in answer["Responses"])
+    items = merge_shards(standings, (one["Item"] for one in answer["Responses"] if one.get("Item")))
+    parent, node = (counts_of(items.get(name, {})) for name in names)
     if sum(node.values()) != parent.get(twig.child, 0):
         return False
     _note(db, standings, tree, twig, "s", 1)

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 from core.database import Database, batch_get
 from core.deltas import Change, is_ranked
 from core.guard import failed_item, guard_name, not_counted
+from core.keys import SEPARATOR
 from core.memory import REMEMBERED, KnownTrees
 from core.model import Board
-from core.scale import Path, static_depth, static_edges
+from core.scale import Path, counter_shards, static_depth, static_edges
 from core.tree import (
     Leaf,
     Node,
@@ -120,6 +121,13 @@ class Trees:
         self._read_trees(standings, known)
         return known.current
 
+    def learn_current(self, standings: str, item: Item) -> bool:
+        """Take note of the `trees` item, empty where there is none; says whether readers now use another."""
+        known = self._of(standings)
+        before = known.current
+        self._learn_trees(known, item, known.known_at)
+        return known.current != before
+
     def learn_edges(self, standings: str, tree: int, items: Iterable[Item]) -> None:
         """Remember the edges of grown nodes."""
         known = self._of(standings)
@@ -143,7 +151,9 @@ class Trees:
 
     def _read_trees(self, standings: str, known: KnownTrees) -> None:
         read_at = now_ms()
-        item = get_node(self._db, standings, TREES_NODE, consistent=True)
+        self._learn_trees(known, get_node(self._db, standings, TREES_NODE, consistent=True), read_at)
+
+    def _learn_trees(self, known: KnownTrees, item: Item, read_at: int) -> None:
         known.current = int(item["current"]["N"]) if item else 0
         known.born = (
             {int(number): int(born["N"]) for number, born in item["born"]["M"].items()} if item else {0: 0}
@@ -211,26 +221,50 @@ def get_node(db: Database, standings: str, name: str, *, consistent: bool = Fals
     return answer.get("Item", {})
 
 
-def get_nodes(db: Database, standings: str, names: Iterable[str]) -> dict[str, Item]:
-    """Read several items at once, leaving out those that are not there: half a read unit for each 4 KB."""
-    items = batch_get(db, db.tables.counters, [node_key(standings, name) for name in names])
-    return {item["node"]["S"]: item for item in items}
+def get_nodes(db: Database, board: Board, standings: str, names: Iterable[str]) -> dict[str, Item]:
+    """Read several nodes at once, leaving out those that are not there.
+
+    Costs half a read unit for each 4 KB of a node, for each counter shard; one round trip for 100 of them.
+    """
+    keys = [node_key(one, name) for one in partitions(board, standings) for name in names]
+    return merge_shards(standings, batch_get(db, db.tables.counters, keys))
 
 
-def query_nodes(db: Database, standings: str, prefix: str) -> Iterator[Item]:
-    """Read all items whose name starts with `prefix`: half a read unit for each 4 KB of them all."""
+def query_nodes(db: Database, partition: str, prefix: str) -> Iterator[Item]:
+    """Read a partition's items whose name starts with `prefix`: half a read unit for each 4 KB of them."""
     start: dict[str, Any] = {}
     while True:
         answer = db.client.query(
             TableName=db.tables.counters,
             KeyConditionExpression="standings = :standings AND begins_with(node, :prefix)",
-            ExpressionAttributeValues={":standings": {"S": standings}, ":prefix": {"S": prefix}},
+            ExpressionAttributeValues={":standings": {"S": partition}, ":prefix": {"S": prefix}},
             **start,
         )
         yield from answer["Items"]
         if "LastEvaluatedKey" not in answer:
             return
         start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
+
+def partitions(board: Board, standings: str) -> list[str]:
+    """Name the partitions of an order's counters; what is not counted is in the first alone."""
+    return [standings, *(f"{standings}{SEPARATOR}{shard}" for shard in range(1, counter_shards(board)))]
+
+
+def merge_shards(standings: str, items: Iterable[Item]) -> dict[str, Item]:
+    """Make one item of a node's items in every counter shard: the first shard's, with the counts of all."""
+    merged: dict[str, dict[str, Any]] = {}
+    for item in items:
+        node = merged.setdefault(item["node"]["S"], {})
+        first = item["standings"]["S"] == standings
+        for name, value in item.items():
+            if _COUNT.fullmatch(name) and name in node:
+                node[name] = {"N": str(int(node[name]["N"]) + int(value["N"]))}
+            elif name == "as_of" and name in node:
+                node[name] = max(node[name], value, key=lambda when: int(when["N"]))
+            elif first or name not in node:
+                node[name] = value
+    return dict(merged)
 
 
 def counts_of(item: Item) -> dict[int, int]:
@@ -243,13 +277,15 @@ def as_of(root: Item) -> datetime:
     return datetime.fromtimestamp(int(root["as_of"]["N"]) / 1000 if root else 0, UTC)
 
 
-def read_size(db: Database, standings: str) -> int:
-    """Read the number of ranked entries, as far as they are counted: a read unit."""
+def read_size(db: Database, board: Board, standings: str) -> int:
+    """Read the number of ranked entries, as far as counted: a read unit for each counter shard."""
     first = node_name(0, ())
-    items = get_nodes(db, standings, [TREES_NODE, first])
+    items = get_nodes(db, board, standings, [TREES_NODE, first])
     tree = int(items[TREES_NODE]["current"]["N"]) if TREES_NODE in items else 0
-    root = items.get(first, {}) if tree == 0 else get_node(db, standings, node_name(tree, ()))
-    counts = counts_of(root)
+    if tree:
+        first = node_name(tree, ())
+        items = get_nodes(db, board, standings, [first])
+    counts = counts_of(items.get(first, {}))
     remember_root(db, standings, counts)
     return sum(counts.values())
 

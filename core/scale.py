@@ -9,12 +9,13 @@ is cut evenly, as many levels deep as `expectedSize` asks for. What this scale m
 All of it is arithmetic on the distance from the best value, which is how a rank key starts.
 """
 
-from core.model import Board, SortOrder
+from core.model import Board, CounterMode, SortOrder
 from core.rank_key import width
 
 FANOUT = 128
 LEAF_TARGET = 64  # entries that a leaf is meant to hold
 MAX_STATIC_DEPTH = 3
+MAX_COUNTER_SHARDS = 32  # a transaction reads at most 100 items, and settling reads two of each
 
 Path = tuple[int, ...]
 
@@ -25,6 +26,21 @@ def static_depth(board: Board) -> int:
     while depth < MAX_STATIC_DEPTH and FANOUT**depth * LEAF_TARGET < (board.expected_size or 0):
         depth += 1
     return depth
+
+
+def counter_shards(board: Board) -> int:
+    """Give the partitions that a board's counters are spread over; counting reads all of them.
+
+    The stream's consumer writes each node once a batch, so one will do. A writer that counts for itself
+    writes up to three nodes for a crossed edge (the two it leaves and enters, and one above both), at two
+    units each in a transaction; 700 units a second leave room in a partition's 1,000. A power of two, at
+    most 32.
+    """
+    if board.counter_mode is CounterMode.STREAM:
+        return 1
+    units = 6 if board.counter_mode is CounterMode.TRANSACTIONAL else 3
+    needed = -(-board.peak_writes_per_second * units // 700)
+    return min(MAX_COUNTER_SHARDS, 1 << (needed - 1).bit_length())
 
 
 def is_linear(board: Board) -> bool:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def size(db: Database, board: Board, period: str) -> int:
     """Count the entries that take a rank, as far as the stream is counted: half a read unit."""
-    return read_size(db, standings_key(board.id, period, board.generation))
+    return read_size(db, board, standings_key(board.id, period, board.generation))
 
 
 def top(db: Database, board: Board, period: str, limit: int) -> list[Entry]:

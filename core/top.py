@@ -60,7 +60,7 @@ def follow_top(db: Database, shard_id: str, board: Board, standings: str, change
             found = read_run(db, board, period, TOP_KEPT)
             # The index lags behind the stream at times: the later version of an entry counts.
             top = _merge(Top(_newest(known.items, found), whole=len(found) < TOP_KEPT), latest(changes))
-        if item and top == known:
+        if item and top == known and not any(_belongs(change.new, top) for change in changes):
             return
         try:
             db.client.put_item(
@@ -84,14 +84,16 @@ def follow_top(db: Database, shard_id: str, board: Board, standings: str, change
 def _merge(known: Top, changed: dict[str, Change]) -> Top:
     """Put changed entries where they belong now. Behind the last known entry only a whole top is known."""
     items = [one for one in known.items if one["participant"]["S"] not in changed]
-    for change in changed.values():
-        new = change.new
-        if new is not None and is_ranked(new):
-            inside = known.whole or (known.items and _rank_key(new) <= _rank_key(known.items[-1]))
-            if inside:
-                items.append({name: new[name] for name in _ENTRY_ATTRIBUTES if name in new})
+    items += [_shown(one.new) for one in changed.values() if one.new is not None and _belongs(one.new, known)]
     items.sort(key=_rank_key)
     return Top(items[:TOP_KEPT], whole=known.whole and len(items) <= TOP_KEPT)
+
+
+def _belongs(image: Mapping[str, Any] | None, known: Top) -> bool:
+    """Say whether an entry stands where a top is known: even if it left again, the guard must then move."""
+    if image is None or not is_ranked(image):
+        return False
+    return known.whole or (bool(known.items) and _rank_key(image) <= _rank_key(known.items[-1]))
 
 
 def _newest(known: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -100,8 +102,12 @@ def _newest(known: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) ->
     for one in found:
         other = versions.get(one["participant"]["S"], one)
         best = max(one, other, key=lambda item: int(item["version"]["N"]))
-        newest.append({name: best[name] for name in _ENTRY_ATTRIBUTES if name in best})
+        newest.append(_shown(best))
     return sorted(newest, key=_rank_key)
+
+
+def _shown(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: item[name] for name in _ENTRY_ATTRIBUTES if name in item}
 
 
 def _rank_key(item: Mapping[str, Any]) -> bytes:
