@@ -9,7 +9,7 @@ from pathlib import Path
 from botocore.exceptions import BotoCoreError, ClientError
 
 from core.errors import LeaderboardError
-from local import demo, importing
+from local import counters, demo, importing
 from local.errors import StackError
 from local.stack import DEFAULT_FOLDER
 
@@ -47,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_run(subparsers)
     importing.add_parser(subparsers)
     demo.add_parser(subparsers)
+    counters.add_parser(subparsers)
     return parser
 
 

@@ -1,0 +1,77 @@
+"""What a board's ranks are made of: its shards and its counter tree, in words and capacity units."""
+
+import math
+
+from core import rank_key
+from core.database import Database
+from core.growth import GROW_AT, load_tree, twigs
+from core.model import Board, CounterMode
+from core.nodes import Trees
+from core.scale import FANOUT, counter_shards, is_linear, static_depth, static_edges
+
+# An index item of short ids and no texts takes about so many bytes; a read unit is two reads of 4 KB.
+_ENTRY_BYTES = 220
+_READ_BYTES = 8192
+
+
+def explain(db: Database, board: Board, standings: str) -> list[tuple[str, str]]:
+    """Describe how one order is counted, as pairs of a name and a text.
+
+    Costs a read unit, and half a unit for each 4 KB of the tree.
+    """
+    tree = Trees(db).current(standings)
+    known = load_tree(db, board, standings, tree)
+    leaves = [
+        (twig, count)
+        for twig, count in twigs(known)
+        if not (twig.child in known[twig.path][0].settled and twig.node in known)
+    ]
+    entries = sum(count for _, count in leaves)
+    fullest = max(count for _, count in leaves)
+    growing = sum(len(node.grown.keys() - node.settled) for node, _ in known.values())
+    depth = 1 + max(len(path) for path in known)
+    shards = counter_shards(board)
+    coarse = 0.5 * (depth + 1) * shards
+    return [
+        ("order", _order(board)),
+        ("rank key", f"{rank_key.longest(board, 0)} bytes and the participant's id"),
+        ("index", f"{board.shards} shard(s) for {board.peak_writes_per_second:,} writes/s"),
+        ("counters", f"{board.counter_mode.value}, {shards} counter shard(s)"),
+        ("scale", _scale(board)),
+        ("tree", f"{len(known):,} node(s) on {depth} level(s), {len(leaves):,} leaves, {growing} growing"),
+        ("entries", f"{entries:,}; at most {fullest:,} in a leaf (one grows at {GROW_AT})"),
+        (
+            "a rank",
+            (
+                f"entry 0.5 + tree {coarse:g} + what stands before it in its leaf: at least "
+                f"{0.5 * board.shards:g}, up to {_leaf_units(board, fullest):g} units"
+            ),
+        ),
+        ("a rank, ladder warm", "entry 0.5 + what stands before it in its leaf"),
+        ("a submission", _submission(board, depth)),
+    ]
+
+
+def _order(board: Board) -> str:
+    parts = [f"{one.name} {one.kind.value} {one.order.value}" for one in board.components]
+    return f"{', then '.join(parts)}; ties {board.tie_break.value}; policy {board.policy.value}"
+
+
+def _scale(board: Board) -> str:
+    kind = "linear" if is_linear(board) else "logarithmic"
+    children = len(static_edges(board, ()) or ()) + 1
+    levels = static_depth(board)
+    return f"{kind}, {children} children at the root, up to {FANOUT} below, {levels} level(s) from the start"
+
+
+def _leaf_units(board: Board, entries: int) -> float:
+    """Estimate the read units of a whole leaf, each shard's share rounded up to half a unit."""
+    return board.shards * math.ceil(entries / board.shards * _ENTRY_BYTES / _READ_BYTES * 2) / 2
+
+
+def _submission(board: Board, depth: int) -> str:
+    floor = "1 write unit on the table, 2 on the index if the rank key moves"
+    if board.counter_mode is CounterMode.STREAM:
+        return f"{floor}; the stream's consumer writes each node that a batch touches once"
+    twice = "twice that in a transaction, and 2" if board.counter_mode is CounterMode.TRANSACTIONAL else "1"
+    return f"{floor}; {twice} for each of up to {2 * depth - 1} node(s) when it crosses a leaf's edge"

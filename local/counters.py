@@ -1,0 +1,122 @@
+"""`leaderboard explain`, `check` and `rebuild`: a board's rank counters, seen, verified and made anew."""
+
+import argparse
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from core import consistency
+from core.explain import explain
+from core.keys import standings_key
+from core.model import Board
+from core.periods import resolve_period
+from local.stack import Stack, add_target, opened
+
+_EXPLAIN = """
+Shows a board's index shards, its counter tree as it is now, and the capacity units that reading and writing
+it take.
+"""
+_CHECK = """
+Recounts the entries on the index and compares every count of the tree, and the top. Exit code 1 if something
+differs and stays so; `leaderboard rebuild` mends it.
+"""
+_REBUILD = """
+Counts every entry into new counters while submissions go on, and then uses those. Costs a write unit an
+entry. Running it again goes on where it was.
+"""
+_DRIFTS_SHOWN = 20
+_COUNTED_EVERY_SECONDS = 0.2
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the three commands."""
+    _add(
+        subparsers, _explain, "explain", "show how a board's ranks are counted, and what that costs", _EXPLAIN
+    )
+    _add(subparsers, _check, "check", "recount a board's entries and compare every counter", _CHECK)
+    _add(subparsers, _rebuild, "rebuild", "make a board's counters anew from its entries", _REBUILD)
+
+
+def _add(
+    subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    func: Callable[[argparse.Namespace], int],
+    name: str,
+    summary: str,
+    description: str,
+) -> None:
+    parser = subparsers.add_parser(name, help=summary, description=description)
+    parser.add_argument("board", metavar="BOARD")
+    parser.add_argument("--period", default="all-time", help="default all-time")
+    add_target(parser)
+    parser.set_defaults(func=func)
+
+
+def _explain(args: argparse.Namespace) -> int:
+    with opened(args) as stack:
+        board, standings = _standings(stack, args)
+        table = Table(title=f"{board.id}, {args.period}", show_header=False)
+        for name, text in explain(stack.db, board, standings):
+            table.add_row(name, text)
+    Console().print(table)
+    return 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    with opened(args) as stack:
+        board, standings = _standings(stack, args)
+        stack.drain()
+        return _report(consistency.check(stack.db, board, standings))
+
+
+def _rebuild(args: argparse.Namespace) -> int:
+    with opened(args) as stack, Progress(transient=True) as progress, _counted(stack):
+        board, standings = _standings(stack, args)
+        task = progress.add_task("entries", total=None)
+        report = consistency.rebuild(
+            stack.db, board, standings, lambda done, of: progress.update(task, completed=done, total=of)
+        )
+    return _report(report)
+
+
+def _standings(stack: Stack, args: argparse.Namespace) -> tuple[Board, str]:
+    board = stack.boards.get(args.board)
+    period = resolve_period(board, args.period, datetime.now(UTC))
+    return board, standings_key(board.id, period, board.generation)
+
+
+@contextlib.contextmanager
+def _counted(stack: Stack) -> Iterator[None]:
+    """Have the stream counted for the block's length, also where no stack runs to do it."""
+    done = threading.Event()
+
+    def count() -> None:
+        while not done.wait(_COUNTED_EVERY_SECONDS):
+            stack.drain()
+
+    thread = threading.Thread(target=count, name="stream", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _report(report: consistency.CheckReport) -> int:
+    console = Console()
+    console.print(f"{report.entries:,} entries, {report.counts:,} counts compared", end="")
+    if not report.drifts:
+        console.print(": all agree")
+        return 0
+    console.print(f": {len(report.drifts):,} differ")
+    table = Table("where", "counted", "entries")
+    for drift in report.drifts[:_DRIFTS_SHOWN]:
+        table.add_row(drift.where, str(drift.counted), str(drift.entries))
+    console.print(table)
+    console.print("Make them anew: leaderboard rebuild BOARD")
+    return 1

@@ -1,0 +1,68 @@
+"""The operator's view of a board's counters: explain, check, rebuild."""
+
+import argparse
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from core import consistency, growth, nodes
+from core.board import define_board
+from core.keys import standings_key
+from core.nodes import node_key
+from core.submit import submit_score
+from core.tree import node_name
+from local.cli import main
+from local.stack import opened
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A local stack's folder with a board of thirty entries."""
+    for module in (nodes, growth, consistency):
+        monkeypatch.setattr(module, "LEAD", 400)
+        monkeypatch.setattr(module, "TRUST", 200)
+    now = datetime.now(UTC)
+    with opened(argparse.Namespace(data=tmp_path, stack=None, region=None)) as stack:
+        board = stack.boards.create(define_board(id="race", now=now))
+        for place in range(30):
+            submit_score(stack.db, board, participant_id=f"p{place}", score=[str(place)], now=now)
+        stack.drain()
+    return tmp_path
+
+
+def add_by_hand(folder: Path) -> None:
+    with opened(argparse.Namespace(data=folder, stack=None, region=None)) as stack:
+        board = stack.boards.get("race")
+        standings = standings_key("race", "all-time", board.generation)
+        stack.db.client.update_item(
+            TableName=stack.db.tables.counters,
+            Key=node_key(standings, node_name(0, ())),
+            UpdateExpression="ADD c05 :five",
+            ExpressionAttributeValues={":five": {"N": "5"}},
+        )
+
+
+def test_explain_tells_what_ranks_are_made_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "race", "--data", str(folder)]) == 0
+    told = capsys.readouterr().out
+    for word in ("logarithmic", "STREAM", "4 shard(s)", "30; at most", "1 node(s)"):
+        assert word in told
+
+
+def test_drift_is_found_and_mended(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = ["--data", str(folder)]
+    assert main(["check", "race", *data]) == 0
+    assert "all agree" in capsys.readouterr().out
+    add_by_hand(folder)
+    assert main(["check", "race", *data]) == 1
+    told = capsys.readouterr().out
+    assert "1 differ" in told
+    assert "rebuild" in told
+    assert main(["rebuild", "race", *data]) == 0
+    assert main(["check", "race", *data]) == 0
+
+
+def test_an_unknown_board_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "nope", "--data", str(folder)]) == 1
+    assert capsys.readouterr().err == "leaderboard: LeaderboardNotFound: there is no leaderboard 'nope'\n"
