@@ -25,7 +25,6 @@ from core.nodes import (
     as_of,
     counts_of,
     get_nodes,
-    now_ms,
     read_size,
     remember_root,
 )
@@ -96,7 +95,6 @@ def by_tree(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> C
     root_name = node_name(tree, ())
     paths = {(), *(path for leaf in leaves.values() for path, _ in leaf.before)}
     stretches = _Stretches({cut: leaf.low for cut, leaf in leaves.items()})
-    read_at = now_ms()
     nodes: dict[str, Item] = {}
 
     def read_nodes() -> list[bytes]:
@@ -108,7 +106,7 @@ def by_tree(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> C
     if trees.learn_current(standings, nodes.pop(TREES_NODE, {})):
         return by_tree(db, board, period, cuts)  # rebuilt in the meantime
     for path in paths & {path_of(name) for name in nodes}:
-        trees.learn(board, standings, tree, path, nodes[node_name(tree, path)], read_at)
+        trees.learn(board, standings, tree, path, nodes[node_name(tree, path)])
     keys = stretches.gather(found)
     counts = {name: counts_of(item) for name, item in nodes.items()}
     remember_root(db, standings, counts.get(root_name, {}))

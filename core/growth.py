@@ -136,7 +136,6 @@ def rewrite_late(db: Database, board: Board, change: Change) -> None:
 
 def load_tree(db: Database, board: Board, standings: str, tree: int) -> dict[Path, tuple[Node, Item]]:
     """Read every node of a tree: half a read unit for each 4 KB of it."""
-    read_at = now_ms()
     trees = Trees(db)
     trees.learn_edges(standings, tree, query_nodes(db, standings, edges_name(tree, ())))
     found = {}
@@ -145,9 +144,9 @@ def load_tree(db: Database, board: Board, standings: str, tree: int) -> dict[Pat
     )
     for name, item in merge_shards(standings, items).items():
         path = path_of(name)
-        found[path] = (trees.learn(board, standings, tree, path, item, read_at), item)
+        found[path] = (trees.learn(board, standings, tree, path, item), item)
     if () not in found:
-        found[()] = (trees.learn(board, standings, tree, (), {}, read_at), {})
+        found[()] = (trees.learn(board, standings, tree, (), {}), {})
     return found
 
 

@@ -137,8 +137,14 @@ class Trees:
                 int(item["born"]["N"]),
             )
 
-    def learn(self, board: Board, standings: str, tree: int, path: Path, item: Item, read_at: int) -> Node:
-        """Remember what a node's item says of its growth."""
+    def learn(
+        self, board: Board, standings: str, tree: int, path: Path, item: Item, read_at: int | None = None
+    ) -> Node:
+        """Remember what a node's item says of its growth.
+
+        `read_at` is when it was read or written, consistently. Without it readers learn of growth, but what
+        was known before still says until when the node may be counted by.
+        """
         known = self._of(standings)
         nodes = known.nodes.setdefault(tree, {})
         node = nodes.get(path)
@@ -146,6 +152,8 @@ class Trees:
         grown = {child: int(item[name]["N"]) for child, name in _named(_GROWN, item)}
         settled = frozenset(child for child, _ in _named(_SETTLED, item))
         static = _static_children(board, path, edges)
+        if read_at is None:
+            read_at = node.known_at if node else 0
         nodes[path] = Node(edges, born, dict.fromkeys(static, 0) | grown, settled | static, read_at)
         return nodes[path]
 
