@@ -15,6 +15,7 @@ MAX_PAGE = 1000
 MAX_RADIUS = 100
 MAX_ENTRIES_OF = 100
 MAX_BOARDS_PAGE = 100
+MAX_SUBMISSIONS = 100
 
 
 def check_limit(name: str, value: int, maximum: int, minimum: int = 1) -> None:

@@ -6,21 +6,21 @@ killed at any point leaves behind, for each participant, exactly the rows up to 
 itself knows. The one thing to keep is never to pass a row that failed for a passing reason.
 """
 
-import contextlib
 import contextvars
 import queue
 import random
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.database import Database
 from core.errors import InvalidInput, InvalidScore, LeaderboardError, Throttled
+from core.limits import MAX_SUBMISSIONS
 from core.model import Board, SubmitResult
-from core.submit import submit_score
+from core.submit import Submission, submit_scores
 
 _QUEUED_ROWS = 200  # a worker: enough to never wait for the reader, little to hold in memory
 _PATIENCE = 10  # waits on a throttled table, the last ones of up to 10 s
@@ -68,15 +68,17 @@ def submit_rows(
     failures: list[ImportStoppedError] = []
 
     def work(assigned: "queue.Queue[Row | None]") -> None:
-        while (row := assigned.get()) is not None:
+        while batch := _next_batch(assigned):
             if stopped.is_set():
                 continue  # only empty the queue, or the reader would wait for ever
             try:
-                settle(row, _submit(db, board, row, source))
-            except (InvalidScore, InvalidInput) as refusal:
-                settle(row, refusal)
+                for row, outcome in _submit(db, board, batch, source):
+                    settle(row, outcome)
+            except ImportStoppedError as failure:
+                failures.append(failure)
+                stopped.set()
             except Exception as error:
-                failures.append(ImportStoppedError(row.number, error))
+                failures.append(ImportStoppedError(batch[0].number, error))
                 stopped.set()
 
     queues: list[queue.Queue[Row | None]] = [queue.Queue(_QUEUED_ROWS) for _ in range(workers)]
@@ -104,24 +106,51 @@ def submit_rows(
         raise min(failures, key=lambda failure: failure.number)
 
 
-def _submit(db: Database, board: Board, row: Row, source: str) -> SubmitResult:
-    """Submit one row, with patience where the table is throttled: its sequence makes trying again safe."""
+def _next_batch(assigned: "queue.Queue[Row | None]") -> list[Row]:
+    """Wait for a row and take what else is there; empty at the end, which is left in the queue."""
+    batch: list[Row] = []
+    while len(batch) < MAX_SUBMISSIONS and not (batch and assigned.empty()):
+        row = assigned.get()
+        if row is None:
+            assigned.put(None)
+            break
+        batch.append(row)
+    return batch
 
-    def once() -> SubmitResult:
-        return submit_score(
-            db,
-            board,
-            participant_id=row.participant_id,
-            score=row.score,
-            achieved_at=row.achieved_at,
-            display_name=row.display_name,
-            metadata=row.metadata,
-            sequence=(source, row.number),
-            now=datetime.now(UTC),
-        )
 
-    for wait in range(_PATIENCE):
-        with contextlib.suppress(Throttled):
-            return once()
+def _submit(
+    db: Database, board: Board, batch: Sequence[Row], source: str
+) -> Iterator[tuple[Row, SubmitResult | LeaderboardError]]:
+    """Submit rows, with patience where the table is throttled: their sequence makes trying again safe.
+
+    Raises:
+        ImportStoppedError: a row failed for a reason that may pass.
+    """
+    for wait in range(_PATIENCE + 1):
+        submissions = [
+            Submission(
+                row.participant_id,
+                row.score,
+                row.achieved_at,
+                row.display_name,
+                row.metadata,
+                sequence=(source, row.number),
+            )
+            for row in batch
+        ]
+        outcomes = submit_scores(db, board, submissions, now=datetime.now(UTC))
+        left = []
+        failure: ImportStoppedError | None = None
+        for row, outcome in zip(batch, outcomes, strict=True):
+            if isinstance(outcome, SubmitResult | InvalidScore | InvalidInput):
+                yield row, outcome
+            elif isinstance(outcome, Throttled) and wait < _PATIENCE:
+                left.append(row)
+            else:
+                failure = failure or ImportStoppedError(row.number, outcome)
+        if failure is not None:
+            raise failure
+        if not left:
+            return
+        batch = left
         time.sleep(random.uniform(0, min(10.0, 0.1 * 2**wait)))
-    return once()

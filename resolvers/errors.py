@@ -50,6 +50,14 @@ def describe(error: GraphQLError) -> dict[str, object]:
     }
 
 
+def tell(error: Exception) -> tuple[str, str]:
+    """Give a failure's word and message for clients, and log it if it is our own."""
+    if isinstance(error, LeaderboardError):
+        return error.code, str(error)
+    _log.error("unforeseen error", exc_info=error)
+    return INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE
+
+
 def log_unforeseen(errors: Iterable[GraphQLError]) -> None:
     """Log what is our own failure, with its traceback; a refusal is the caller's business.
 

@@ -8,7 +8,9 @@ from strawberry import UNSET
 
 from core import board, model
 from core.buckets import DEFAULT_BUCKETS
+from core.submit import Submission
 from resolvers.arguments import given, or_default
+from resolvers.errors import not_yet
 from resolvers.scalars import AWSJSON
 from resolvers.types.enums import RankChangeCause
 
@@ -164,6 +166,22 @@ class SubmitScoreInput:
     )
     display_name: str | None = strawberry.field(default=UNSET, description="The participant's name to show.")
     metadata: AWSJSON | None = strawberry.field(default=UNSET, description="What to attach, as JSON.")
+
+    def submission(self) -> Submission:
+        """Unpack it.
+
+        Raises:
+            NotYetAvailable: it has a submissionId.
+        """
+        if given(self.submission_id) is not None:
+            not_yet("SubmitScoreInput.submissionId")
+        return Submission(
+            participant_id=self.participant_id,
+            score=self.score,
+            achieved_at=given(self.achieved_at),
+            display_name=given(self.display_name),
+            metadata=given(self.metadata),
+        )
 
 
 @strawberry.input(description="Changes to an entry; what is left out stays, null clears.")

@@ -8,10 +8,12 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from core import edit, submit
+from core import edit
 from core.periods import ALL_TIME
+from core.submit import submit_score
 from resolvers.arguments import BoardId, ParticipantId, change, given
 from resolvers.auth import AdminOnly
+from resolvers.bulk import submit_many
 from resolvers.context import Info
 from resolvers.errors import not_yet
 from resolvers.inputs import (
@@ -91,36 +93,25 @@ class Mutation:
         ],
     ) -> Submission:
         """Submit a score."""
-        if given(offer.submission_id) is not None:
-            not_yet("SubmitScoreInput.submissionId")
+        submission = offer.submission()
         context = info.context
         board = await asyncio.to_thread(context.boards.get, offer.leaderboard_id)
-        result = await asyncio.to_thread(
-            submit.submit_score,
-            context.db,
-            board,
-            participant_id=offer.participant_id,
-            score=offer.score,
-            achieved_at=given(offer.achieved_at),
-            display_name=given(offer.display_name),
-            metadata=given(offer.metadata),
-            now=context.now(),
-        )
+        result = await asyncio.to_thread(submit_score, context.db, board, submission, now=context.now())
         return Submission.of(board, result)
 
     @strawberry.mutation(
-        description="Submits up to 100 scores; one that is refused never fails its neighbours. "
-        "Not yet available.",
+        description="Submits up to 100 scores; one that is refused never fails its neighbours.",
         extensions=[AdminOnly()],
     )
     async def submit_scores(
         self,
+        info: Info,
         inputs: Annotated[
             list[SubmitScoreInput], strawberry.argument(description="The scores to submit; at most 100.")
         ],
     ) -> list[SubmissionOutcome]:
-        """Refuse, until it can be done."""
-        not_yet("submitScores")
+        """Submit many scores."""
+        return await submit_many(info.context, inputs)
 
     @strawberry.mutation(
         description="Changes an entry's name or metadata, never its score or place.", extensions=[AdminOnly()]

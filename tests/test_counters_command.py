@@ -10,7 +10,7 @@ from core import consistency, growth, nodes
 from core.board import define_board
 from core.keys import standings_key
 from core.nodes import node_key
-from core.submit import submit_score
+from core.submit import Submission, submit_score
 from core.tree import node_name
 from local.cli import main
 from local.stack import opened
@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with opened(argparse.Namespace(data=tmp_path, stack=None, region=None)) as stack:
         board = stack.boards.create(define_board(id="race", now=now))
         for place in range(30):
-            submit_score(stack.db, board, participant_id=f"p{place}", score=[str(place)], now=now)
+            submit_score(stack.db, board, Submission(f"p{place}", [str(place)]), now=now)
         stack.drain()
     return tmp_path
 

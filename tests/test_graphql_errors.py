@@ -33,7 +33,6 @@ MUTATIONS = {
 }
 LATER = (
     "deleteLeaderboard",
-    "submitScores",
     "hideEntry",
     "restoreEntry",
     "forgetParticipant",

@@ -10,7 +10,7 @@ from core.boards import Boards
 from core.database import Database
 from core.items import entry_key
 from core.model import Board, Entry, Rank, RankStrategy
-from core.submit import submit_score
+from core.submit import Submission, submit_score
 from tests.graphql_api import Api
 
 
@@ -41,7 +41,7 @@ def test_a_page_asks_for_its_ranks_once(
     api.board(peakWritesPerSecond=100)
     board = boards.get("board")
     for place in range(120):
-        submit_score(db, board, participant_id=f"p{place:03}", score=[str(place % 50)], now=datetime.now(UTC))
+        submit_score(db, board, Submission(f"p{place:03}", [str(place % 50)]), now=datetime.now(UTC))
     query = """query ($limit: Int!, $rank: Boolean!) { leaderboard(id: "board") {
       entries(limit: $limit) { items { rank @include(if: $rank) { rank position } } }
     } }"""

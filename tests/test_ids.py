@@ -17,7 +17,7 @@ from core.ids import check_id
 from core.limits import MAX_DISPLAY_NAME_BYTES, MAX_ID_BYTES, MAX_METADATA_BYTES
 from core.model import UNSET
 from core.standings import around, entries, entries_of, entry, participant_entries, size, top
-from core.submit import submit_score
+from core.submit import Submission, submit_score
 from tests.twin import ALL_TIME, NOW, Twin
 
 Drain = Callable[[], int]
@@ -130,7 +130,7 @@ def test_a_participant_id_is_refused_everywhere_and_by_name(
 ) -> None:
     twin = Twin.make(db, boards)
     uses: list[Callable[[], object]] = [
-        lambda: submit_score(db, twin.board, participant_id=participant, score=["1"], now=NOW),
+        lambda: submit_score(db, twin.board, Submission(participant, ["1"]), now=NOW),
         lambda: update_entry(db, twin.board, participant, display_name="x"),
         lambda: remove_entry(db, twin.board, participant),
         lambda: entry(db, twin.board, ALL_TIME, participant),
@@ -229,7 +229,7 @@ def test_an_id_is_refused_exactly_by_the_rules(text: str) -> None:
 def test_any_participant_id_is_refused_or_given_back_exactly(db: Database, boards: Boards, text: str) -> None:
     twin = Twin.make(db, boards)
     try:
-        result = submit_score(db, twin.board, participant_id=text, score=["1"], now=NOW)
+        result = submit_score(db, twin.board, Submission(text, ["1"]), now=NOW)
     except InvalidInput:
         assert entries(db, twin.board, ALL_TIME, 10).items == []
         return
@@ -246,7 +246,7 @@ def test_any_participant_id_is_refused_or_given_back_exactly(db: Database, board
 )
 def test_a_display_name_is_given_back_exactly(db: Database, boards: Boards, name: str) -> None:
     twin = Twin.make(db, boards)
-    submit_score(db, twin.board, participant_id="p", score=["1"], now=NOW, display_name=name)
+    submit_score(db, twin.board, Submission("p", ["1"], display_name=name), now=NOW)
     found = entry(db, twin.board, ALL_TIME, "p")
     assert found
     assert found.display_name == name
@@ -256,7 +256,7 @@ def test_a_display_name_is_given_back_exactly(db: Database, boards: Boards, name
 def test_a_display_name_is_refused_by_name(db: Database, boards: Boards, name: str) -> None:
     twin = Twin.make(db, boards)
     with pytest.raises(InvalidInput, match="displayName"):
-        submit_score(db, twin.board, participant_id="p", score=["1"], now=NOW, display_name=name)
+        submit_score(db, twin.board, Submission("p", ["1"], display_name=name), now=NOW)
     assert entry(db, twin.board, ALL_TIME, "p") is None
 
 
@@ -277,7 +277,7 @@ def test_a_display_name_is_refused_by_name(db: Database, boards: Boards, name: s
 )
 def test_metadata_is_given_back_as_it_was_written(db: Database, boards: Boards, text: str) -> None:
     twin = Twin.make(db, boards)
-    submit_score(db, twin.board, participant_id="p", score=["1"], now=NOW, metadata=text)
+    submit_score(db, twin.board, Submission("p", ["1"], metadata=text), now=NOW)
     found = entry(db, twin.board, ALL_TIME, "p")
     assert found
     assert found.metadata == text
@@ -303,7 +303,7 @@ def test_metadata_is_given_back_as_it_was_written(db: Database, boards: Boards, 
 def test_metadata_is_refused_by_name(db: Database, boards: Boards, text: str) -> None:
     twin = Twin.make(db, boards)
     with pytest.raises(InvalidInput, match="metadata"):
-        submit_score(db, twin.board, participant_id="p", score=["1"], now=NOW, metadata=text)
+        submit_score(db, twin.board, Submission("p", ["1"], metadata=text), now=NOW)
     assert entry(db, twin.board, ALL_TIME, "p") is None
 
 
@@ -313,15 +313,7 @@ def test_names_and_metadata_follow_only_accepted_submissions(
     twin = Twin.make(db, boards)
 
     def submit(score: str, name: str | None, metadata: str | None) -> tuple[str | None, str | None]:
-        submit_score(
-            db,
-            twin.board,
-            participant_id="p",
-            score=[score],
-            now=NOW,
-            display_name=name,
-            metadata=metadata,
-        )
+        submit_score(db, twin.board, Submission("p", [score], display_name=name, metadata=metadata), now=NOW)
         return stored()
 
     def stored() -> tuple[str | None, str | None]:

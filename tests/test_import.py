@@ -26,7 +26,7 @@ from core.database import Database
 from core.errors import LeaderboardError, Throttled
 from core.model import Board, Entry, ScoreKind, ScorePolicy, SortOrder, SubmitResult, TieBreak
 from core.periods import ALL_TIME
-from core.submit import submit_score
+from core.submit import Submission, submit_score
 from core.tables import create_tables
 from local.cli import main
 from local.engine import Engine
@@ -405,7 +405,7 @@ def test_running_again_leaves_what_others_submitted_since(world: World, policy: 
     board = world.create(policy)
     file = world.write(as_csv([("ann", 3, THEN), ("ann", 5, THEN)], with_time=False))
     assert world.run(file) == 0
-    submit_score(world.db, board, participant_id="ann", score=["70"], now=datetime.now(UTC))
+    submit_score(world.db, board, Submission("ann", ["70"]), now=datetime.now(UTC))
     os.utime(file)  # as if the file had just been copied here
     assert world.run(file) == 0
     assert world.scores() == {"ann": (78 if policy is ScorePolicy.SUM else 70,)}

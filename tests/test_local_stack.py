@@ -24,7 +24,7 @@ import pytest
 from starlette.applications import Starlette
 
 from core.board import define_board
-from core.submit import submit_score
+from core.submit import Submission, submit_score
 from local import graphiql
 from local.engine import find_engine, free_port
 from local.stack import find_running, opened
@@ -284,12 +284,12 @@ def test_commands_work_beside_a_running_stack_and_without_one(tmp_path: Path) ->
     now = datetime.now(UTC)
     with opened(target) as (db, boards, drain):
         board = boards.create(define_board(id="b", now=now))
-        submit_score(db, board, participant_id="ann", score=["7"], now=now)
+        submit_score(db, board, Submission("ann", ["7"]), now=now)
         drain()
     assert nobody_holds(tmp_path)
     with running(tmp_path) as stack:
         with opened(target) as (db, boards, drain):
-            submit_score(db, boards.get("b"), participant_id="bob", score=["9"], now=now)
+            submit_score(db, boards.get("b"), Submission("bob", ["9"]), now=now)
             drain()
             assert read_top_and_size(stack, "b") == ([("bob", 9), ("ann", 7)], 2)
         assert stack.process.poll() is None

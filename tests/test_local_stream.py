@@ -15,7 +15,7 @@ from core.board import define_board
 from core.boards import Boards
 from core.database import Database
 from core.model import Board
-from core.submit import submit_score
+from core.submit import Submission, submit_score
 from local import stream_reader
 from local.engine import Engine
 from local.stream_reader import CONSUMER, StreamReader, connect_streams
@@ -35,7 +35,7 @@ def new_reader(db: Database, boards: Boards) -> Callable[..., StreamReader]:
 
 def submit(db: Database, board: Board, *participants: str) -> None:
     for participant in participants:
-        submit_score(db, board, participant_id=participant, score=["1"], now=NOW)
+        submit_score(db, board, Submission(participant, ["1"]), now=NOW)
 
 
 def size(db: Database, board: Board) -> int:

@@ -11,14 +11,14 @@ from botocore.exceptions import ReadTimeoutError
 
 from core.board import define_board
 from core.model import ScorePolicy
-from core.submit import submit_score
+from core.submit import Submission, submit_score
 
 
 @pytest.mark.parametrize("before", [None, "1"])
 def test_a_sum_whose_answer_is_lost_is_added_once(db, boards, monkeypatch, before):
     board = boards.create(define_board(id="sums", policy=ScorePolicy.SUM, now=datetime.now(UTC)))
     if before:
-        submit_score(db, board, participant_id="ann", score=[before], now=datetime.now(UTC))
+        submit_score(db, board, Submission("ann", [before]), now=datetime.now(UTC))
     session = db.client._endpoint.http_session
     send, to_lose = session.send, [1]
 
@@ -30,5 +30,5 @@ def test_a_sum_whose_answer_is_lost_is_added_once(db, boards, monkeypatch, befor
         return answer
 
     monkeypatch.setattr(session, "send", lossy)
-    result = submit_score(db, board, participant_id="ann", score=["10"], now=datetime.now(UTC))
+    result = submit_score(db, board, Submission("ann", ["10"]), now=datetime.now(UTC))
     assert result.entries[0].score == (11 if before else 10,)

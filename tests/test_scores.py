@@ -15,7 +15,7 @@ from core.errors import InvalidInput, InvalidScore
 from core.model import Component, ScoreKind, ScorePolicy, SortOrder, TieBreak
 from core.scores import display, format_value, number, parse, parse_score
 from core.standings import entries, entry
-from core.submit import submit_score
+from core.submit import Submission, submit_score
 from tests.twin import ALL_TIME, NOW, Twin, written
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
@@ -335,9 +335,9 @@ def test_nothing_is_stored_of_a_refused_submission(db: Database, boards: Boards,
     for participant in ("standing", "newcomer"):
         for score in refused:
             with pytest.raises(InvalidScore):
-                submit_score(db, twin.board, participant_id=participant, score=score, now=NOW)
+                submit_score(db, twin.board, Submission(participant, score), now=NOW)
     with metered() as meter, pytest.raises(InvalidScore):
-        submit_score(db, twin.board, participant_id="newcomer", score=["x", "y"], now=NOW)
+        submit_score(db, twin.board, Submission("newcomer", ["x", "y"]), now=NOW)
     assert meter.requests == 0
     assert [one.participant_id for one in entries(db, twin.board, ALL_TIME, 10).items] == ["standing"]
     assert entry(db, twin.board, ALL_TIME, "newcomer") is None
@@ -348,7 +348,7 @@ def test_a_sum_that_leaves_its_bounds_is_refused_and_the_entry_stays(db: Databas
     twin = Twin.make(db, boards, policy=ScorePolicy.SUM)
     twin.submit("p", HIGHEST)
     with pytest.raises(InvalidScore, match="score"):
-        submit_score(db, twin.board, participant_id="p", score=["1"], now=NOW)
+        submit_score(db, twin.board, Submission("p", ["1"]), now=NOW)
     assert twin.check_own("p")
     twin.submit("p", -1)
     twin.submit("p", LOWEST)
@@ -360,7 +360,7 @@ def test_a_tenth_and_two_tenths_add_up_on_a_board(db: Database, boards: Boards) 
     parts = [ComponentInput("points", ScoreKind.DECIMAL, decimals=1)]
     twin = Twin.make(db, boards, policy=ScorePolicy.SUM, components=parts)
     for text in ("0.1", "0.2"):
-        result = submit_score(db, twin.board, participant_id="p", score=[text], now=NOW)
+        result = submit_score(db, twin.board, Submission("p", [text]), now=NOW)
     assert format_value(twin.board.components[0], result.entries[0].score[0]) == "0.3"
 
 
@@ -380,7 +380,7 @@ def test_a_time_that_cannot_be_is_refused(
 ) -> None:
     twin = Twin.make(db, boards, policy=policy)
     with pytest.raises(InvalidInput, match="achievedAt"):
-        submit_score(db, twin.board, participant_id="p", score=["1"], achieved_at=achieved_at, now=NOW)
+        submit_score(db, twin.board, Submission("p", ["1"], achieved_at=achieved_at), now=NOW)
     assert entry(db, twin.board, ALL_TIME, "p") is None
 
 
@@ -393,9 +393,7 @@ def test_a_time_is_kept_to_the_microsecond(db: Database, boards: Boards, tie_bre
         NOW,
     ):
         participant = achieved_at.isoformat()
-        submit_score(
-            db, twin.board, participant_id=participant, score=["1"], achieved_at=achieved_at, now=NOW
-        )
+        submit_score(db, twin.board, Submission(participant, ["1"], achieved_at=achieved_at), now=NOW)
         found = entry(db, twin.board, ALL_TIME, participant)
         assert found
         assert found.achieved_at == achieved_at

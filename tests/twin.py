@@ -17,7 +17,7 @@ from core.errors import InvalidScore
 from core.model import Board, Entry, Page, Rank, RankStrategy, ScoreKind, SubmitResult
 from core.ranking import ranks
 from core.standings import around, entries, entries_of, entry, participant_entries, size, top
-from core.submit import submit_score
+from core.submit import Submission, submit_score
 from tests.oracle import Bucket, Oracle, OutOfBounds, Place, Standing
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -147,11 +147,14 @@ def submit_to(
     return submit_score(
         db,
         board,
-        participant_id=participant,
-        score=[
-            written(one.kind, value, one.decimals) for one, value in zip(board.components, score, strict=True)
-        ],
-        achieved_at=achieved_at,
+        Submission(
+            participant,
+            [
+                written(one.kind, value, one.decimals)
+                for one, value in zip(board.components, score, strict=True)
+            ],
+            achieved_at=achieved_at,
+        ),
         now=NOW + timedelta(days=1),
     )
 

@@ -5,6 +5,7 @@ from typing import Self
 import strawberry
 
 from core import model
+from resolvers.errors import tell
 from resolvers.types.entry import Entry
 from resolvers.types.score import Score
 
@@ -38,3 +39,16 @@ class SubmissionOutcome:
     submission: Submission | None = strawberry.field(description="What it did; null when refused.")
     error_type: str | None = strawberry.field(description="The error's word, such as InvalidScore.")
     error_message: str | None = strawberry.field(description="Why it was refused.")
+
+    @classmethod
+    def of(cls, board: model.Board, outcome: model.SubmitResult | Exception) -> Self:
+        """Wrap a submission's result, or why it failed."""
+        if isinstance(outcome, Exception):
+            return cls.refused(outcome)
+        return cls(submission=Submission.of(board, outcome), error_type=None, error_message=None)
+
+    @classmethod
+    def refused(cls, error: Exception) -> Self:
+        """Wrap a failure; one that is not foreseen is logged, and the client is told no more than that."""
+        word, message = tell(error)
+        return cls(submission=None, error_type=word, error_message=message)

@@ -1,0 +1,197 @@
+"""One submission on its way into one entry. Nothing is read and then blindly written."""
+
+import random
+import secrets
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from core import rank_key
+from core.database import Database
+from core.entry_writes import Item, write_entry
+from core.errors import Throttled
+from core.items import entry_from_item, entry_key
+from core.keys import rank_shard, shard_of, standings_key
+from core.model import Board, Entry, SubmitResult
+from core.nodes import now_ms
+from core.policy import Standing, next_standing
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+
+_MAX_SOURCES = 16  # ordered sources that an entry remembers
+_ATTEMPTS = 50
+_BASE_DELAY = 0.002  # seconds
+_MAX_DELAY = 0.1
+
+Sequenced = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One submission to one entry, already checked: what to write, and when to."""
+
+    db: Database
+    board: Board
+    period: str
+    participant_id: str
+    score: tuple[int, ...]
+    achieved_at: datetime
+    texts: dict[str, str]
+    write_id: bytes = field(default_factory=lambda: secrets.token_bytes(8))
+
+    def submit_best(self) -> "Written":
+        """Write if the rank key is better, decided by the database in one step."""
+        offered = Standing(self.score, self.achieved_at)
+        written = self._write(
+            offered,
+            condition="attribute_not_exists(participant)"
+            " OR (rank_key > :rank_key AND attribute_exists(rank_shard))",
+            values={},
+        )
+        entry = self._entry(written.after)
+        if not written.accepted and entry and entry.hidden and self._key(offered) < entry.rank_key:
+            return self.submit_on_version(None, known=written.after)
+        return written
+
+    def submit_on_version(self, sequence: Sequenced | None, known: Item | None = None) -> "Written":
+        """Read, decide, write if the entry is still what was read; else decide again on what it is now.
+
+        What is `known` need not be read. The read is consistent: a refusal is final, and must not come from a
+        state that is gone.
+
+        Raises:
+            InvalidScore: a sum leaves its component's bounds.
+            Throttled: other writers were faster too many times.
+        """
+        item = self._read() if known is None else known
+        for attempt in range(_ATTEMPTS):
+            entry = self._entry(item)
+            sources = _sources(item)
+            if sequence and sources.get(sequence[0], 0) >= sequence[1]:
+                return Written(item, item, accepted=False, duplicate=True)
+            standing = next_standing(self.board, entry, self.score, self.achieved_at)
+            if standing is None:
+                return Written(item, item, accepted=False)
+            values: dict[str, AttributeValueTypeDef] = {}
+            condition = "attribute_not_exists(participant)"
+            if entry is not None:
+                condition = "version = :version AND rank_key = :old_key"
+                values = {":version": {"N": str(entry.version)}, ":old_key": {"B": entry.rank_key}}
+            written = self._write(
+                standing,
+                condition,
+                values,
+                known=item,
+                hidden=bool(entry and entry.hidden),
+                sources=_mark(sources, sequence),
+            )
+            if written.accepted:
+                return written
+            item = written.after
+            time.sleep(random.uniform(0, min(_MAX_DELAY, _BASE_DELAY * 2**attempt)))
+        raise Throttled("too many submissions for one participant at once; nothing was stored, try again")
+
+    def _read(self) -> Item:
+        answer = self.db.client.get_item(
+            TableName=self.db.tables.scores,
+            Key=entry_key(self.board, self.period, self.participant_id),
+            ConsistentRead=True,
+        )
+        return answer.get("Item", {})
+
+    def _write(
+        self,
+        standing: Standing,
+        condition: str,
+        values: "dict[str, AttributeValueTypeDef]",
+        *,
+        known: Item | None = None,
+        hidden: bool = False,
+        sources: "AttributeValueTypeDef | None" = None,
+    ) -> "Written":
+        standings = standings_key(self.board.id, self.period, self.board.generation)
+        sets: dict[str, AttributeValueTypeDef] = {
+            "rank_key": {"B": self._key(standing)},
+            "achieved_at": {"N": str(rank_key.microseconds(standing.achieved_at))},
+            "written_at": {"N": str(now_ms())},
+            "write_id": {"B": self.write_id},
+            **{name: {"S": text} for name, text in self.texts.items()},
+        }
+        if not hidden:
+            sets["rank_shard"] = {"S": rank_shard(standings, shard_of(self.board, self.participant_id))}
+        if sources is not None:
+            sets["sources"] = sources
+        key = entry_key(self.board, self.period, self.participant_id)
+        before, refused_by = write_entry(
+            self.db,
+            self.board,
+            key,
+            {
+                "UpdateExpression": f"SET {', '.join(f'{name} = :{name}' for name in sets)}"
+                " ADD version :one, submissions :one",
+                "ConditionExpression": condition,
+                "ExpressionAttributeValues": {
+                    **{f":{name}": value for name, value in sets.items()},
+                    ":one": {"N": "1"},
+                    **values,
+                },
+            },
+            before=known,
+            after={name: sets[name] for name in ("rank_key", "rank_shard", "written_at") if name in sets},
+        )
+        if refused_by is None:
+            return Written(before, {**before, **key, **_counted_up(before), **sets}, accepted=True)
+        # An answer may be lost on its way and the client try again: then it is this very write that stands.
+        ours = bytes(refused_by.get("write_id", {"B": b""})["B"]) == self.write_id
+        return Written(known or {}, refused_by, accepted=ours)
+
+    def _key(self, standing: Standing) -> bytes:
+        return rank_key.encode(self.board, standing.score, standing.achieved_at, self.participant_id)
+
+    def _entry(self, item: Item) -> Entry | None:
+        # Before a first write DynamoDB returns nothing, the embedded engine the bare key.
+        return entry_from_item(self.board, self.period, item) if "rank_key" in item else None
+
+    def result(self, written: "Written") -> SubmitResult:
+        """Tell the client what became of the submission."""
+        entry = self._entry(written.after)
+        previous = self._entry(written.before) if written.accepted else entry
+        return SubmitResult(
+            accepted=written.accepted,
+            duplicate=written.duplicate,
+            entries=(entry,) if entry else (),
+            previous_score=previous.score if previous else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An entry's items before and after an attempt to write it, empty where there is none."""
+
+    before: Item
+    after: Item
+    accepted: bool
+    duplicate: bool = False
+
+
+def _counted_up(before: Item) -> dict[str, dict[str, str]]:
+    return {
+        name: {"N": str(int(before[name]["N"]) + 1 if name in before else 1)}
+        for name in ("version", "submissions")
+    }
+
+
+def _sources(item: Item) -> dict[str, int]:
+    """Read the last number seen of each ordered source, the most recent source last."""
+    return {pair["L"][0]["S"]: int(pair["L"][1]["N"]) for pair in item.get("sources", {"L": []})["L"]}
+
+
+def _mark(sources: dict[str, int], sequence: Sequenced | None) -> "AttributeValueTypeDef | None":
+    """Put a source's newest number behind the others, forgetting the oldest sources."""
+    if sequence is None:
+        return None
+    source, number = sequence
+    kept = [*((name, last) for name, last in sources.items() if name != source), (source, number)]
+    return {"L": [{"L": [{"S": name}, {"N": str(last)}]} for name, last in kept[-_MAX_SOURCES:]]}
