@@ -87,3 +87,7 @@ def _say(message: str, code: int) -> int:
     line = " ".join(message.split())
     sys.stderr.write(f"leaderboard: {line}\n")
     return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
