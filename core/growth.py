@@ -103,15 +103,13 @@ def grow(db: Database, board: Board, standings: str, tree: int | None = None) ->
                 left |= _announce(db, board, standings, tree, twig)
             continue
         born = node.grown[twig.child]
+        left = True  # once this settles, there may be more to grow in it
         swept = int(item.get(f"w{twig.child:02x}", {"N": "0"})["N"])
-        if now_ms() < born + TRUST:
-            left = True
-        elif swept == 0 or (not _settle(db, board, standings, tree, twig) and now_ms() > swept + 2 * LEAD):
+        if now_ms() < born + TRUST or (swept and _settle(db, board, standings, tree, twig)):
+            continue
+        if swept == 0 or now_ms() > swept + 2 * LEAD:
             _note(db, standings, tree, twig, "w", now_ms())
             rewrite(db, board, standings, read_keys(db, board, _period(standings), twig.low, twig.high), born)
-            left = True
-        else:
-            left |= not _settle(db, board, standings, tree, twig)
     return left
 
 
