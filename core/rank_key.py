@@ -99,6 +99,14 @@ def just_above(score_part: bytes) -> bytes:
     return stem[:-1] + bytes([stem[-1] + 1]) + b"\0" * (len(score_part) - len(stem))
 
 
+def is_worst(board: Board, score: Sequence[int]) -> bool:
+    """Say whether no score that the board takes is worse."""
+    return all(
+        _distance(component, value) == component.high - component.low
+        for component, value in zip(board.components, score, strict=True)
+    )
+
+
 def _distance(component: Component, value: int) -> int:
     return component.high - value if component.order is SortOrder.DESCENDING else value - component.low
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from core.buckets import find_bucket
 from core.counting import Count, Counted, by_guess, by_index, by_ladder, by_tree, entries_at_most
@@ -10,7 +11,7 @@ from core.keys import standings_key
 from core.ladder import ladder, warm
 from core.memory import REMEMBERED
 from core.model import Board, Entry, Rank, RankStrategy
-from core.rank_key import just_above, score_bytes
+from core.rank_key import is_worst, just_above, score_bytes
 
 # So many cuts within a second are worth loading the ladder, which costs about as much as so many paths.
 LADDER_PAYS_AT = 16
@@ -36,13 +37,13 @@ def ranks(
 
     Costs what the strategy says in `core.counting`.
     """
-    needed = [() if one.hidden else _cuts(board, one, positions=positions) for one in entries]
-    cuts = sorted({cut for of_entry in needed for cut in of_entry if cut is not None})
+    wanted = [None if one.hidden else _marks(board, one, positions=positions) for one in entries]
+    if not any(wanted):
+        return [None for _ in wanted]
+    marks = [mark for of_entry in wanted if of_entry for mark in of_entry if mark]
+    cuts = sorted({mark.cut for mark in marks if mark.cut is not None})
     counted, answered = _count(db, board, period, cuts, strategy)
-    return [
-        _rank(board, one, of_entry, counted, answered) if of_entry else None
-        for one, of_entry in zip(entries, needed, strict=True)
-    ]
+    return [of_entry and _rank(board, of_entry, counted, answered) for of_entry in wanted]
 
 
 def _count(
@@ -81,61 +82,63 @@ def _choose(db: Database, board: Board, standings: str, cuts: Sequence[bytes]) -
     return RankStrategy.TREE
 
 
-Cuts = tuple[bytes | None, bytes | None, bytes | None]
+class _Mark(NamedTuple):
+    """A place in the order: so many steps behind a rank key, or behind the start of the board (None)."""
+
+    cut: bytes | None
+    steps: int = 0
 
 
-def _cuts(board: Board, entry: Entry, *, positions: bool) -> Cuts:
-    """Name the rank keys to count up to: for the rank, the position and those not below; None if known."""
+class _Marks(NamedTuple):
+    """Up to where to count for one entry's rank."""
+
+    tie: _Mark  # the first of its score
+    itself: _Mark | None  # None where its position is not wanted, and not known for nothing
+    behind_tie: _Mark | None  # None where nobody can have a worse score
+
+
+def _marks(board: Board, entry: Entry, *, positions: bool) -> _Marks:
     score_part = entry.rank_key[: score_bytes(board)]
+    tie = _Mark(score_part)
+    behind_tie = None if is_worst(board, entry.score) else _Mark(just_above(score_part))
     place = entry.place
     if place is None:
-        return score_part, entry.rank_key if positions else None, just_above(score_part)
-    return (
-        score_part if place.tie_start is None else None,
-        place.anchor,
-        just_above(score_part) if place.tie_end is None else None,
-    )
+        return _Marks(tie, _Mark(entry.rank_key) if positions else None, behind_tie)
+    if place.tie_start is not None:
+        tie = _Mark(place.anchor, place.tie_start)
+    if place.tie_end is not None:
+        behind_tie = _Mark(place.anchor, place.tie_end)
+    counts_anchor = place.anchor is None or place.tie_start is not None or place.tie_end is not None
+    return _Marks(tie, _Mark(place.anchor, place.steps) if positions or counts_anchor else None, behind_tie)
 
 
-def _rank(board: Board, entry: Entry, cuts: Cuts, counted: Counted, strategy: RankStrategy) -> Rank:
-    place = entry.place
-    score_cut, key_cut, tie_cut = cuts
-    nothing = Count(0, 0, 0)
-    start = counted.before[key_cut] if key_cut is not None else nothing
-    better = (
-        counted.before[score_cut]
-        if score_cut is not None
-        else _behind(start, place.tie_start if place else 0)
-    )
-    as_good = (
-        counted.before[tie_cut] if tie_cut is not None else _behind(start, place.tie_end if place else 0)
-    )
-    position = None
-    if key_cut is not None or place is not None:
-        position = _behind(start, place.steps if place else 0).value + 1
+def _rank(board: Board, marks: _Marks, counted: Counted, strategy: RankStrategy) -> Rank:
+    better = _before(counted, marks.tie)
+    before = _before(counted, marks.itself) if marks.itself else None
+    as_good = _before(counted, marks.behind_tie) if marks.behind_tie else None
     # Counters follow the stream and entries do not wait for them: an entry at least counts itself.
-    not_below = max(as_good.value, position or better.value + 1)
-    total = max(counted.total, not_below)
-    rank = better.value + 1
-    exact = better.low == better.high and start.low == start.high
+    itself = before or better
+    total = max(counted.total, itself.low + 1, as_good.low if as_good else 0)
+    lower_bound, upper_bound = better.low + 1, min(better.high + 1, total)
+    rank = min(better.value + 1, upper_bound)
+    not_below = min(max(as_good.value, itself.value + 1), total) if as_good else total
     bucket, bucket_from, bucket_to = find_bucket(board.rank_buckets, rank, total)
     return Rank(
         rank=rank,
-        position=position if exact else None,
+        position=before.value + 1 if before and before.low == before.high else None,
         total=total,
         percentile=100 * (total - not_below) / total,
         bucket=bucket,
         bucket_from=bucket_from,
         bucket_to=bucket_to,
-        exact=exact,
-        lower_bound=better.low + 1,
-        upper_bound=min(better.high + 1, total),
+        exact=lower_bound == upper_bound,
+        lower_bound=lower_bound,
+        upper_bound=upper_bound,
         as_of=counted.as_of,
         strategy=strategy,
     )
 
 
-def _behind(start: Count, steps: int | None) -> Count:
-    """Count from the start of an entry's page; where its ties go on beyond that, there is a cut instead."""
-    steps = steps or 0
-    return Count(start.value + steps, start.low + steps, start.high + steps)
+def _before(counted: Counted, mark: _Mark) -> Count:
+    at_cut = Count(0, 0, 0) if mark.cut is None else counted.before[mark.cut]
+    return Count(at_cut.value + mark.steps, at_cut.low + mark.steps, at_cut.high + mark.steps)
