@@ -96,6 +96,7 @@ def by_tree(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> C
     paths = {(), *(path for leaf in leaves.values() for path, _ in leaf.before)}
     stretches = _Stretches({cut: leaf.low for cut, leaf in leaves.items()})
     nodes: dict[str, Item] = {}
+    read_at = datetime.now(UTC)
 
     def read_nodes() -> list[bytes]:
         names = [TREES_NODE, *(node_name(tree, path) for path in paths)]
@@ -122,7 +123,7 @@ def by_tree(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> C
     return Counted(
         {cut: _exact(coarse(leaf) + bisect_left(keys[leaf.low], cut)) for cut, leaf in leaves.items()},
         sum(counts.get(root_name, {}).values()),
-        as_of(nodes.get(root_name, {})),
+        as_of(board, nodes.values(), read_at),
     )
 
 

@@ -14,6 +14,10 @@ from core.errors import InvalidInput
 from core.ids import check_id
 from core.keys import split_standings
 
+# A writer's clock may be so many milliseconds ahead of the stream's. Its entries are counted once that time
+# has come, and nobody is to wait for one that says it was written next year.
+_AHEAD = 60_000
+
 
 class Poison(ValueError):
     """A record that is no change of an entry; it is set aside and never stops the others."""
@@ -42,19 +46,27 @@ def read_change(record: Mapping[str, Any]) -> Change:
         standings = body["Keys"]["standings"]["S"]
         for part in split_standings(standings):
             check_id("standings", part)
+        second = _milliseconds(body["ApproximateCreationDateTime"])
+        new = _entry(body.get("NewImage"), second)
         change = Change(
             sequence=int(body["SequenceNumber"]),
-            at=_moment(body["ApproximateCreationDateTime"]),
+            # The stream gives the second alone; the entry's own time of writing says when in it.
+            at=_moment(min(max(second, written_at(new or {})), second + 999)),
             standings=standings,
             participant=body["Keys"]["participant"]["S"],
-            old=_entry(body.get("OldImage")),
-            new=_entry(body.get("NewImage")),
+            old=_entry(body.get("OldImage"), second),
+            new=new,
         )
     except (KeyError, TypeError, ValueError, AttributeError, InvalidInput) as error:
         raise Poison(f"not a change of an entry: {error!r}") from error
     if change.old is None and change.new is None:
         raise Poison("neither image is an entry")
     return change
+
+
+def written_at(image: Mapping[str, Any]) -> int:
+    """Say when an entry's item was last written, in milliseconds since 1970; 0 for one that does not tell."""
+    return int(image["written_at"]["N"]) if "written_at" in image else 0
 
 
 def is_ranked(image: Mapping[str, Any] | None) -> bool:
@@ -67,7 +79,7 @@ def latest(changes: Sequence[Change]) -> dict[str, Change]:
     return {change.participant: change for change in changes}
 
 
-def _entry(image: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def _entry(image: Mapping[str, Any] | None, second: int) -> Mapping[str, Any] | None:
     """Give an item with its rank key as bytes; None for one that is no entry, however it came there."""
     if image is None:
         return None
@@ -77,10 +89,17 @@ def _entry(image: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         raw = base64.b64decode(rank_key, validate=True) if isinstance(rank_key, str) else bytes(rank_key)
         for name in ("achieved_at", "submissions", "version"):
             int(image[name]["N"])
+        from_the_future = written_at(image) > second + 999 + _AHEAD
     except (KeyError, TypeError, ValueError):
+        return None
+    if from_the_future:
         return None
     return {**image, "rank_key": {"B": raw}}
 
 
-def _moment(value: datetime | float) -> datetime:
-    return value.astimezone(UTC) if isinstance(value, datetime) else datetime.fromtimestamp(value, UTC)
+def _milliseconds(value: datetime | float) -> int:
+    return int((value.timestamp() if isinstance(value, datetime) else value) * 1000)
+
+
+def _moment(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from core.boards import Boards
 from core.database import Database
-from core.deltas import Change
+from core.deltas import Change, written_at
 from core.edges import choose_edges
 from core.entry_writes import write_entry
 from core.index import read_keys
@@ -36,7 +36,7 @@ from core.nodes import (
 from core.parallel import run_all
 from core.rank_key import participant_of, score_bytes
 from core.scale import Path
-from core.tree import Node, edges_name, node_name, path_of, written_at
+from core.tree import Node, edges_name, node_name, path_of
 
 if TYPE_CHECKING:
     from core.items import Key

@@ -7,6 +7,7 @@ backs, so they wait only for the first load, or after a pause.
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 from core.database import Database
 from core.growth import load_tree, twigs
@@ -48,7 +49,7 @@ def _refresh(db: Database, board: Board, standings: str) -> None:
 
 
 def _load(db: Database, board: Board, standings: str) -> Rungs:
-    loaded_at = time.monotonic()
+    loaded_at, read_at = time.monotonic(), datetime.now(UTC)
     trees = Trees(db)
     known = load_tree(db, board, standings, trees.current(standings))
     lows, before, total = [], [], 0
@@ -58,7 +59,8 @@ def _load(db: Database, board: Board, standings: str) -> Rungs:
         lows.append(twig.low)
         before.append(total)
         total += count
-    rungs = Rungs(tuple(lows), tuple(before), total, as_of(known[()][1]), loaded_at)
+    then = as_of(board, (item for _, item in known.values()), read_at)
+    rungs = Rungs(tuple(lows), tuple(before), total, then, loaded_at)
     if len(db.memory.ladders) > REMEMBERED:
         db.memory.ladders.clear()
     db.memory.ladders[standings] = rungs

@@ -19,11 +19,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from core.database import Database, batch_get
-from core.deltas import Change, is_ranked
+from core.deltas import Change, is_ranked, written_at
 from core.guard import failed_item, guard_name, not_counted
 from core.keys import SEPARATOR
 from core.memory import REMEMBERED, KnownTrees
-from core.model import Board
+from core.model import Board, CounterMode
 from core.scale import Path, counter_shards, static_depth, static_edges
 from core.tree import (
     Leaf,
@@ -36,7 +36,6 @@ from core.tree import (
     node_name,
     path_of,
     steps,
-    written_at,
 )
 
 if TYPE_CHECKING:
@@ -72,6 +71,8 @@ class Trees:
         """
         known = self._of(standings)
         newest = max(written for change in changes for written in _writings(change))
+        # A writer's clock may be ahead of ours; what it may know of the trees can be read once ours is there.
+        time.sleep(max(0, newest - TRUST - now_ms()) / 1000)
         if newest > known.known_at + TRUST:
             self._read_trees(standings, known)
         found: dict[tuple[int, Path], list[Step]] = {}
@@ -280,9 +281,16 @@ def counts_of(item: Item) -> dict[int, int]:
     return {child: int(item[name]["N"]) for child, name in _named(_COUNT, item)}
 
 
-def as_of(root: Item) -> datetime:
-    """Say when a tree's counts were true, from its root: the time of the newest change in them."""
-    return datetime.fromtimestamp(int(root["as_of"]["N"]) / 1000 if root else 0, UTC)
+def as_of(board: Board, nodes: Iterable[Item], read_at: datetime) -> datetime:
+    """Say when the counts of some nodes of one tree, its root among them, were true.
+
+    Where the stream is counted that is the time of the newest change in them, of which nothing older is
+    missing. Where writers count for themselves it is the time of reading.
+    """
+    if board.counter_mode is not CounterMode.STREAM:
+        return read_at
+    newest = max((int(node["as_of"]["N"]) for node in nodes if "as_of" in node), default=0)
+    return min(read_at, max(board.created_at, datetime.fromtimestamp(newest / 1000, UTC)))
 
 
 def read_size(db: Database, board: Board, standings: str) -> int:

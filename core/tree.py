@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.deltas import Change, is_ranked
+from core.deltas import Change, is_ranked, written_at
 from core.scale import Path
 
 
@@ -121,11 +121,6 @@ def is_late(nodes: Mapping[Path, Node], image: Mapping[str, Any]) -> bool:
         if written_at(image) < node.grown[child]:
             return child in node.settled
         path = (*path, child)
-
-
-def written_at(image: Mapping[str, Any]) -> int:
-    """Say when an entry's item was last written, for the counters; 0 for one that does not tell."""
-    return int(image["written_at"]["N"]) if "written_at" in image else 0
 
 
 @dataclass(frozen=True, slots=True)
