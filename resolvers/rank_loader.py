@@ -11,10 +11,11 @@ from core.database import Database
 
 
 class RankWanted(NamedTuple):
-    """One entry whose rank a query selects, and how to find it."""
+    """One entry whose rank a query selects, how to find it, and whether its position is selected too."""
 
     entry: model.Entry
     strategy: model.RankStrategy
+    position: bool
 
 
 Found = model.Rank | BaseException | None
@@ -32,7 +33,10 @@ def rank_loader(db: Database) -> RankLoader:
         for one in wanted:
             # An entry that is selected twice is ranked once.
             groups[_group(one)][one.entry.rank_key] = one.entry
-        found = await asyncio.gather(*(_find(db, group, entries) for group, entries in groups.items()))
+        positions = {_group(one) for one in wanted if one.position}
+        found = await asyncio.gather(
+            *(_find(db, group, entries, positions=group in positions) for group, entries in groups.items())
+        )
         ranks = dict(zip(groups, found, strict=True))
         return [ranks[_group(one)][one.entry.rank_key] for one in wanted]
 
@@ -51,11 +55,13 @@ def _group(wanted: RankWanted) -> _Group:
     return _Group(board.id, board.generation, wanted.entry.period, wanted.strategy)
 
 
-async def _find(db: Database, group: _Group, entries: dict[bytes, model.Entry]) -> dict[bytes, Found]:
+async def _find(
+    db: Database, group: _Group, entries: dict[bytes, model.Entry], *, positions: bool
+) -> dict[bytes, Found]:
     listed = list(entries.values())
     try:
         ranks = await asyncio.to_thread(
-            ranking.ranks, db, listed[0].board, group.period, listed, group.strategy
+            ranking.ranks, db, listed[0].board, group.period, listed, group.strategy, positions=positions
         )
     except Exception as error:  # reported at each field that asked, beside the ranks of others
         return dict.fromkeys(entries, error)

@@ -26,10 +26,16 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     rank_for_real = ranking.ranks
 
     def ranks(
-        db: Database, board: Board, period: str, entries: Sequence[Entry], strategy: RankStrategy
+        db: Database,
+        board: Board,
+        period: str,
+        entries: Sequence[Entry],
+        strategy: RankStrategy,
+        *,
+        positions: bool,
     ) -> list[Rank | None]:
         calls.append(sorted(entry.participant_id for entry in entries))
-        return rank_for_real(db, board, period, entries, strategy)
+        return rank_for_real(db, board, period, entries, strategy, positions=positions)
 
     monkeypatch.setattr(ranking, "ranks", ranks)
     return calls

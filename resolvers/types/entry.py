@@ -13,6 +13,7 @@ from resolvers.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_defaul
 from resolvers.context import Info
 from resolvers.rank_loader import RankWanted
 from resolvers.scalars import AWSJSON
+from resolvers.selection import is_selected
 from resolvers.types.rank import Rank
 from resolvers.types.score import Score
 
@@ -67,7 +68,8 @@ class Entry:
         """Give the entry's rank, found together with those of the whole answer."""
         if not self.standing:
             return None
-        wanted = RankWanted(self.source, or_default(strategy, model.RankStrategy.AUTO))
+        found_by = or_default(strategy, model.RankStrategy.AUTO)
+        wanted = RankWanted(self.source, found_by, position=is_selected(info, "position"))
         rank = await info.context.ranks.load(wanted)
         return Rank.of(rank) if rank else None
 

@@ -40,7 +40,7 @@ class Rank:
 
     rank: int = strawberry.field(description="Competition rank: equal scores share one, as in 1, 2, 2, 4.")
     position: int | None = strawberry.field(
-        description="Place in the full order, no two alike: 1, 2, 3, 4; null when not exact."
+        description="Place in the full order, no two alike: 1, 2, 3, 4; null when it is not known exactly."
     )
     total: int = strawberry.field(description="Entries on the board.")
     percentile: float = strawberry.field(description="Share of the board strictly below, 0 to 100.")
