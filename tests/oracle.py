@@ -80,6 +80,7 @@ class Oracle:
     tie_break: Tie = "EARLIEST"
     buckets: Sequence[Bucket] = (Bucket("everyone"),)
     entries: dict[str, Standing] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
 
     # Writes
 
@@ -101,6 +102,7 @@ class Oracle:
         return True
 
     def remove(self, participant: str) -> Standing | None:
+        self.hidden.discard(participant)
         return self.entries.pop(participant, None)
 
     def _first(self, participant: str, score: tuple[int, ...], achieved_at: datetime) -> Standing:
@@ -120,7 +122,10 @@ class Oracle:
             changes = (by_score or by_time) < 0
         return Standing(old.participant, score, achieved_at, old.submissions + 1) if changes else None
 
-    # Reads
+    # Reads: a hidden entry keeps its standing, and takes no place
+
+    def visible(self) -> list[Standing]:
+        return [entry for entry in self.entries.values() if entry.participant not in self.hidden]
 
     def compare(self, a: Standing, b: Standing) -> int:
         """Negative where `a` stands before `b`; no two participants stand in one place."""
@@ -130,10 +135,10 @@ class Oracle:
         return by_score or by_time or (a_id > b_id) - (a_id < b_id)
 
     def ranked(self) -> list[Standing]:
-        return sorted(self.entries.values(), key=cmp_to_key(self.compare))
+        return sorted(self.visible(), key=cmp_to_key(self.compare))
 
     def size(self) -> int:
-        return len(self.entries)
+        return len(self.visible())
 
     def top(self, limit: int) -> list[Standing]:
         return self.ranked()[:limit]
@@ -144,9 +149,9 @@ class Oracle:
 
     def around(self, participant: str, radius: int) -> list[Standing] | None:
         """`radius` entries on each side; the window slides at an end so as to stay full."""
-        if participant not in self.entries:
-            return None
         ranked = self.ranked()
+        if participant not in {entry.participant for entry in ranked}:
+            return None
         wanted = min(2 * radius + 1, len(ranked))
         windows = [ranked[start : start + wanted] for start in range(len(ranked) - wanted + 1)]
         middle = [entry.participant for entry in ranked].index(participant)
@@ -159,13 +164,13 @@ class Oracle:
 
     def place(self, participant: str) -> Place | None:
         standing = self.entries.get(participant)
-        if standing is None:
+        if standing is None or participant in self.hidden:
             return None
-        others = self.entries.values()
+        others = self.visible()
         better = count(others, lambda other: compare_scores(self.orders, other.score, standing.score) < 0)
         worse = count(others, lambda other: compare_scores(self.orders, other.score, standing.score) > 0)
         before = count(others, lambda other: self.compare(other, standing) < 0)
-        rank, total = better + 1, len(self.entries)
+        rank, total = better + 1, len(others)
         bucket, first, last = bucket_of(self.buckets, rank, total)
         return Place(rank, before + 1, total, 100 * worse / total, bucket.name, first, last)
 

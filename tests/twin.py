@@ -1,7 +1,7 @@
 """A real board and its oracle: written to together, compared as a whole."""
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -14,6 +14,8 @@ from core.boards import Boards
 from core.database import Database
 from core.edit import remove_entry
 from core.errors import InvalidScore
+from core.items import entry_key
+from core.keys import rank_shard, shard_of, standings_key
 from core.model import Board, Entry, Page, Rank, RankStrategy, ScoreKind, SubmitResult
 from core.ranking import ranks
 from core.standings import around, entries, entries_of, entry, participant_entries, size, top
@@ -23,6 +25,7 @@ from tests.oracle import Bucket, Oracle, OutOfBounds, Place, Standing
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 ALL_TIME = "all-time"
 ABSENT = "nobody"
+EXACT = (RankStrategy.INDEX, RankStrategy.TREE, RankStrategy.LADDER, RankStrategy.AUTO)
 _numbers = itertools.count()
 
 
@@ -74,7 +77,34 @@ class Twin:
         removed = remove_entry(self.db, self.board, participant)
         assert (standing_of(removed) if removed else None) == expected
 
+    def hide(self, participant: str) -> None:
+        """Take a standing entry off the index, as moderation does: it keeps its score and takes no place."""
+        self._update(participant, UpdateExpression="REMOVE rank_shard")
+        self.oracle.hidden.add(participant)
+
+    def restore(self, participant: str) -> None:
+        """Give a hidden entry its place back."""
+        shard = rank_shard(self.standings, shard_of(self.board, participant))
+        self._update(
+            participant,
+            UpdateExpression="SET rank_shard = :shard",
+            ExpressionAttributeValues={":shard": {"S": shard}},
+        )
+        self.oracle.hidden.remove(participant)
+
+    def _update(self, participant: str, **change: Any) -> None:
+        self.db.client.update_item(
+            TableName=self.db.tables.scores,
+            Key=entry_key(self.board, ALL_TIME, participant),
+            ConditionExpression="attribute_exists(participant)",
+            **change,
+        )
+
     # Reads, compared
+
+    @property
+    def standings(self) -> str:
+        return standings_key(self.board.id, ALL_TIME, self.board.generation)
 
     def check(
         self,
@@ -86,18 +116,40 @@ class Twin:
 
         `participants` (default: all) are those whose own entry and window are compared.
         """
+        found = self.check_reads(page_sizes, radii, participants)
+        for run in found:
+            self.check_ranks(run, RankStrategy.INDEX)
+        self.check_ranks([one for run in found for one in run], RankStrategy.AUTO)
+
+    def check_strategies(
+        self,
+        page_sizes: Sequence[int] = (17,),
+        radii: Sequence[int] = (2,),
+        participants: Sequence[str] | None = None,
+    ) -> None:
+        """Compare every read as `check` does, and all ranks by each strategy, one entry's alone too."""
+        self.db.memory.ladders.clear()  # else it may be of a while ago, and say so
+        runs = self.check_reads(page_sizes, radii, participants)
+        runs.append(self.check_subset(list(self.oracle.entries)[:100]))
+        every = [one for run in runs for one in run]
+        places = {one: self.oracle.place(one) for one in {one.participant_id for one in every}}
+        for found in (every, every[-1:]):
+            for strategy in EXACT:
+                self.check_ranks(found, strategy, places)
+            self.check_bounds(found, places)
+
+    def check_reads(
+        self, page_sizes: Sequence[int], radii: Sequence[int], participants: Sequence[str] | None
+    ) -> list[Sequence[Entry]]:
         some = list(self.oracle.entries) if participants is None else participants
         assert size(self.db, self.board, ALL_TIME) == self.oracle.size()
-        found = [
+        return [
             *(self.check_top(limit) for limit in (1, 3, 100)),
             *(page for limit in page_sizes for page in self.check_pages(limit)),
             *(self.check_around(one, radius) for radius in radii for one in [*some, ABSENT]),
             self.check_subset([*some, ABSENT]),
-            [own for one in [*some, ABSENT] for own in self.check_own(one)],
+            *(self.check_own(one) for one in [*some, ABSENT]),
         ]
-        for run in found:
-            self.check_ranks(run, RankStrategy.INDEX)
-        self.check_ranks([one for run in found for one in run], RankStrategy.AUTO)
 
     def check_top(self, limit: int) -> Sequence[Entry]:
         found = top(self.db, self.board, ALL_TIME, limit)
@@ -125,19 +177,39 @@ class Twin:
         found = entry(self.db, self.board, ALL_TIME, participant)
         expected = self.oracle.entries.get(participant)
         assert (standing_of(found) if found else None) == expected
+        assert found is None or found.hidden == (participant in self.oracle.hidden)
         pages = walk(partial(participant_entries, self.db, self.boards, participant, 100))
         here = [one for page in pages for one in page if one.board.id == self.board.id]
         assert standings_of(here) == ([expected] if expected else [])
         return [found, *here] if found else []
 
-    def check_ranks(self, found: Sequence[Entry], strategy: RankStrategy) -> None:
+    def check_ranks(
+        self, found: Sequence[Entry], strategy: RankStrategy, places: Mapping[str, Place | None] | None = None
+    ) -> None:
+        if places is None:
+            places = {one.participant_id: self.oracle.place(one.participant_id) for one in found}
         ranked = ranks(self.db, self.board, ALL_TIME, found, strategy)
-        assert [rank and place_of(rank) for rank in ranked] == [
-            self.oracle.place(one.participant_id) for one in found
-        ]
+        assert [rank and place_of(rank) for rank in ranked] == [places[one.participant_id] for one in found]
         assert all(
-            rank and rank.exact and rank.lower_bound == rank.upper_bound == rank.rank for rank in ranked
+            rank.exact and rank.lower_bound == rank.upper_bound == rank.rank
+            for rank in ranked
+            if rank is not None
         )
+
+    def check_bounds(self, found: Sequence[Entry], places: Mapping[str, Place | None]) -> None:
+        """APPROXIMATE may be off, but says by how much, and is right wherever it says that it is."""
+        ranked = ranks(self.db, self.board, ALL_TIME, found, RankStrategy.APPROXIMATE)
+        for one, rank in zip(found, ranked, strict=True):
+            place = places[one.participant_id]
+            assert (rank is None) == (place is None)
+            if rank is None or place is None:
+                continue
+            assert 1 <= rank.lower_bound <= place.rank <= rank.upper_bound <= place.total
+            assert rank.lower_bound <= rank.rank <= rank.upper_bound
+            assert rank.exact == (rank.lower_bound == rank.upper_bound)
+            assert rank.position in (None, place.position)
+            assert rank.total == place.total
+            assert 0 <= rank.percentile <= 100 * (place.total - rank.rank) / place.total
 
 
 def submit_to(
