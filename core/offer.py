@@ -1,5 +1,6 @@
 """One submission on its way into one entry. Nothing is read and then blindly written."""
 
+import hashlib
 import random
 import secrets
 import time
@@ -20,8 +21,10 @@ from core.policy import Standing, next_standing
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
-_MAX_SOURCES = 16  # ordered sources that an entry remembers
-_ATTEMPTS = 50
+_MAX_SOURCES = 64  # ordered sources that an entry remembers, ten bytes each
+_SOURCE_BYTES = 6
+_NUMBER_BYTES = 4
+_ATTEMPTS = 100
 _BASE_DELAY = 0.002  # seconds
 _MAX_DELAY = 0.1
 
@@ -69,7 +72,7 @@ class Offer:
         for attempt in range(_ATTEMPTS):
             entry = self._entry(item)
             sources = _sources(item)
-            if sequence and sources.get(sequence[0], 0) >= sequence[1]:
+            if sequence and sources.get(_source_id(sequence), 0) >= sequence[1]:
                 return Written(item, item, accepted=False, duplicate=True)
             standing = next_standing(self.board, entry, self.score, self.achieved_at)
             if standing is None:
@@ -183,15 +186,22 @@ def _counted_up(before: Item) -> dict[str, dict[str, str]]:
     }
 
 
-def _sources(item: Item) -> dict[str, int]:
+def _sources(item: Item) -> dict[bytes, int]:
     """Read the last number seen of each ordered source, the most recent source last."""
-    return {pair["L"][0]["S"]: int(pair["L"][1]["N"]) for pair in item.get("sources", {"L": []})["L"]}
+    packed = bytes(item["sources"]["B"]) if "sources" in item else b""
+    size = _SOURCE_BYTES + _NUMBER_BYTES
+    records = (packed[at : at + size] for at in range(0, len(packed), size))
+    return {record[:_SOURCE_BYTES]: int.from_bytes(record[_SOURCE_BYTES:], "big") for record in records}
 
 
-def _mark(sources: dict[str, int], sequence: Sequenced | None) -> "AttributeValueTypeDef | None":
+def _mark(sources: dict[bytes, int], sequence: Sequenced | None) -> "AttributeValueTypeDef | None":
     """Put a source's newest number behind the others, forgetting the oldest sources."""
     if sequence is None:
         return None
-    source, number = sequence
-    kept = [*((name, last) for name, last in sources.items() if name != source), (source, number)]
-    return {"L": [{"L": [{"S": name}, {"N": str(last)}]} for name, last in kept[-_MAX_SOURCES:]]}
+    source, number = _source_id(sequence), sequence[1]
+    kept = [*((one, last) for one, last in sources.items() if one != source), (source, number)]
+    return {"B": b"".join(one + last.to_bytes(_NUMBER_BYTES, "big") for one, last in kept[-_MAX_SOURCES:])}
+
+
+def _source_id(sequence: Sequenced) -> bytes:
+    return hashlib.blake2b(sequence[0].encode(), digest_size=_SOURCE_BYTES).digest()

@@ -37,7 +37,7 @@ def resolve_period(board: Board, period: str | None, now: datetime) -> str:
     Raises:
         InvalidInput: the name is malformed, or the board keeps no such period.
     """
-    name = period or ALL_TIME
+    name = ALL_TIME if period is None else period
     explicit = _EXPLICIT.fullmatch(name)
     kind = _NAMES.get(name.split("-")[0] if explicit else name)
     if kind is None or (explicit and not _exists(kind, name)):

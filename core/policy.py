@@ -40,4 +40,5 @@ def next_standing(
     total = tuple(map(sum, zip(entry.score, score, strict=True)))
     for component, value in zip(board.components, total, strict=True):
         check_bounds(component, value)
-    return Standing(total, achieved_at)
+    # A sum is reached with the last of its parts, in whatever order they arrive.
+    return Standing(total, max(entry.achieved_at, achieved_at))

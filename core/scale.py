@@ -59,8 +59,8 @@ def static_edges(board: Board, path: Path) -> tuple[bytes, ...] | None:
     for child in path:
         low, high = (cuts[child - 1] if child else low), (cuts[child] if child < len(cuts) else high)
         cuts = _even(low, high)
-    if path and not cuts:
-        return None
+        if not cuts:
+            return None  # one score: whatever is there or below it has grown
     return tuple(cut.to_bytes(width(first), "big") for cut in cuts)
 
 

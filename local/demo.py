@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     replays = [f1.season(archive, year, now) for year in years]
     replays += [f1.fastest_laps(archive, now), f1.pit_stops(archive, now)]
     console = Console()
-    with opened(args) as stack:
+    with opened(args, creates=True) as stack:
         report = Report()
         with metered() as meter:
             _import(stack, replays, report)

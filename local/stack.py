@@ -61,13 +61,13 @@ def add_target(parser: argparse.ArgumentParser) -> None:
 
 
 @contextlib.contextmanager
-def opened(args: argparse.Namespace) -> Iterator[Stack]:
+def opened(args: argparse.Namespace, *, creates: bool = False) -> Iterator[Stack]:
     """Open the stack that `add_target`'s arguments name, for the length of the block.
 
-    A local stack that does not run gets its engine for as long.
+    A local stack that does not run gets its engine for as long, and with `creates` its data folder.
 
     Raises:
-        StackError: the data folder is held by something else, or no region is known.
+        StackError: there is no such data folder, it is held by something else, or no region is known.
     """
     if args.stack is not None:
         yield _on_aws(args.stack, args.region)
@@ -78,6 +78,8 @@ def opened(args: argparse.Namespace) -> Iterator[Stack]:
         boards = Boards(db)
         yield Stack(db, boards, StreamReader(db, boards, connect_streams(db)).wait_until_counted)
         return
+    if not args.data.exists() and not creates:
+        raise StackError(f"no stack keeps its data in {args.data}; name its folder with --data")
     with running_engine(args.data) as engine:
         db = connect_local(engine.endpoint)
         create_tables(db)

@@ -10,7 +10,7 @@ from graphql import GraphQLSyntaxError
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -81,6 +81,8 @@ class _Endpoint(GraphQL[Context, None]):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             response = await self.run(Request(scope, receive))
+        except ClientDisconnect:
+            return  # nobody is there to answer
         except HTTPException as refusal:
             error_type = (
                 "UnauthorizedException" if refusal.status_code == 401 else "MalformedHttpRequestException"

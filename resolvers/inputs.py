@@ -27,7 +27,8 @@ class ScoreComponentInput:
         default=model.SortOrder.DESCENDING, description="Which end is best."
     )
     decimals: int | None = strawberry.field(
-        default=UNSET, description="Decimal places kept; 3 for a duration, else 0, when left out."
+        default=UNSET,
+        description="Decimal places kept; when left out 2 for a decimal, 3 for a duration or timestamp.",
     )
     min: str | None = strawberry.field(default=UNSET, description="The least value taken.")
     max: str | None = strawberry.field(default=UNSET, description="The greatest value taken.")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphql import (
+    DocumentNode,
     FieldNode,
     FragmentDefinitionNode,
     FragmentSpreadNode,
@@ -19,6 +20,7 @@ from graphql import (
     GraphQLObjectType,
     GraphQLSchema,
     InlineFragmentNode,
+    OperationDefinitionNode,
     SelectionSetNode,
     get_named_type,
     get_nullable_type,
@@ -56,6 +58,9 @@ class QueryLimits(SchemaExtension):
         context = self.execution_context
         schema: GraphQLSchema = context.schema._schema
         document = context.graphql_document
+        # Strawberry runs the first of several operations; the specification has the client name one.
+        if document and context._provided_operation_name is None and _operations(document) > 1:
+            _refuse("operationName: must name one of the operations")
         operation = get_operation_ast(document, context.operation_name) if document else None
         root = schema.get_root_type(operation.operation) if operation else None
         assert document and operation and root  # noqa: S101, PT018 - it is parsed and validated by now
@@ -71,6 +76,10 @@ class QueryLimits(SchemaExtension):
             }
             _check(_Scale(schema, fragments, variables).weigh(root, operation.selection_set))
         yield
+
+
+def _operations(document: DocumentNode) -> int:
+    return sum(isinstance(definition, OperationDefinitionNode) for definition in document.definitions)
 
 
 def _check(weight: Weight) -> None:

@@ -114,6 +114,7 @@ class Oracle:
             if not all(low <= value <= high for value, (low, high) in zip(score, self.bounds, strict=True)):
                 raise OutOfBounds
             changes = score != old.score
+            achieved_at = max(achieved_at, old.achieved_at)
         elif self.policy == "LATEST":
             changes = score != old.score and achieved_at >= old.achieved_at
         else:

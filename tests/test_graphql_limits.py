@@ -198,3 +198,12 @@ def test_limits_that_are_no_int(api: Api, limit: str) -> None:
     response = api.ask(f'{{ leaderboard(id: "board") {{ top(limit: {limit}) {{ period }} }} }}')
     assert response["data"] is None
     assert response["extensions"]["consumed"]["requests"] == 0
+
+
+def test_one_of_several_operations_must_be_named(api: Api) -> None:
+    query = "query A { leaderboards { nextToken } } query B { __typename }"
+    assert "operationName" in refusal(api, query)
+    named = api.request(
+        "POST", json={"query": query, "operationName": "B"}, headers={"x-api-key": "admin"}
+    ).json()
+    assert named["data"] == {"__typename": "Query"}

@@ -411,6 +411,25 @@ def test_running_again_leaves_what_others_submitted_since(world: World, policy: 
     assert world.scores() == {"ann": (78 if policy is ScorePolicy.SUM else 70,)}
 
 
+def test_a_seasons_worth_of_files_each_count_once(db: Database, boards: Boards) -> None:
+    board = boards.create(define_board(id="sums", policy=ScorePolicy.SUM, now=THEN))
+    for source in (*range(40), 0, 20, 39):
+        submit_score(
+            db, board, Submission("ann", ["1"], sequence=(f"race {source}", 1)), now=datetime.now(UTC)
+        )
+    assert scores_of(db, board) == {"ann": (40,)}
+
+
+def test_a_mistyped_folder_is_not_made(
+    world: World, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    missing = tmp_path / "nowhere"
+    file = world.write("participantId,score\nann,1\n")
+    assert main(["import", str(file), "--board", "race", "--data", str(missing)]) == 2
+    assert "nowhere" in capsys.readouterr().err
+    assert not missing.exists()
+
+
 def test_a_growing_file_under_one_name_adds_only_its_new_rows(world: World) -> None:
     world.create(ScorePolicy.SUM)
     content = "participantId,score\nann,1\nbob,2\n"
