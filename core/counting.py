@@ -33,8 +33,9 @@ from core.rungs import Rung, Rungs
 from core.scale import static_edges
 from core.tree import Leaf, node_name, path_of
 
-# What is remembered of a root serves to choose a strategy, never to rank.
-_ROOT_SECONDS = 5.0
+# What is remembered of a root serves to choose a strategy, never to rank; all but the ladder renew it. So at
+# worst, on a board that has filled up meanwhile, one count on the index costs what came in that time.
+_ROOT_SECONDS = 60.0
 _COUNTED_APART = 3  # cuts: one entry's
 
 
@@ -60,15 +61,19 @@ def by_index(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> 
     """Count on the index, and read the size: a read unit, and half a unit for each 4 KB before the last cut.
 
     A few cuts are counted stretch by stretch, at least half a unit for each shard and stretch. For many, the
-    keys are read once and counted here: the same units in far fewer requests.
+    keys are read once and counted here: the same units in far fewer requests. All in one round trip, and one
+    more for each MB in a shard.
     """
     now = datetime.now(UTC)
-    if len(cuts) > _COUNTED_APART:
+
+    def count() -> list[int]:
+        if len(cuts) <= _COUNTED_APART:
+            return count_between(db, board, period, cuts)
         keys = read_keys(db, board, period, b"", cuts[-1])
-        counts = [bisect_left(keys, cut) for cut in cuts]
-    else:
-        counts = count_between(db, board, period, cuts)
-    total = read_size(db, board, standings_key(board.id, period, board.generation))
+        return [bisect_left(keys, cut) for cut in cuts]
+
+    standings = standings_key(board.id, period, board.generation)
+    counts, [total] = run_all([count, lambda: [read_size(db, board, standings)]])
     return Counted(dict(zip(cuts, map(_exact, counts), strict=True)), total, now)
 
 

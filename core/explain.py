@@ -4,7 +4,7 @@ import math
 
 from core import rank_key
 from core.database import Database
-from core.growth import GROW_AT, load_tree, twigs
+from core.growth import GROW_AT, TIES_GROW_AT, load_tree, twigs
 from core.model import Board, CounterMode
 from core.nodes import Trees
 from core.scale import FANOUT, counter_shards, is_linear, static_depth, static_edges
@@ -39,7 +39,13 @@ def explain(db: Database, board: Board, standings: str) -> list[tuple[str, str]]
         ("counters", f"{board.counter_mode.value}, {shards} counter shard(s)"),
         ("scale", _scale(board)),
         ("tree", f"{len(known):,} node(s) on {depth} level(s), {len(leaves):,} leaves, {growing} growing"),
-        ("entries", f"{entries:,}; at most {fullest:,} in a leaf (one grows at {GROW_AT})"),
+        (
+            "entries",
+            (
+                f"{entries:,}; at most {fullest:,} in a leaf"
+                f" (one grows at {GROW_AT}, one of a single score at {TIES_GROW_AT:,})"
+            ),
+        ),
         (
             "a rank",
             (

@@ -34,7 +34,7 @@ from core.nodes import (
     query_nodes,
 )
 from core.parallel import run_all
-from core.rank_key import participant_of, score_bytes
+from core.rank_key import just_above, participant_of, score_bytes, worst_score
 from core.scale import Path
 from core.tree import Node, edges_name, node_name, path_of
 
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from core.items import Key
 
 GROW_AT = 256  # entries in a leaf
+# Entries in a leaf of one score. Its rank is known without looking into it, only positions among the ties are
+# not; and a board of few scores and many entries would else have a node to write for each of its scores.
+TIES_GROW_AT = 1024
 _GROWING = "~growing"
 _REWRITES_AT_ONCE = 512
 
@@ -99,7 +102,7 @@ def grow(db: Database, board: Board, standings: str, tree: int | None = None) ->
         if twig.child in node.settled:
             continue
         if twig.child not in node.grown:
-            if count > GROW_AT:
+            if count > capacity(board, twig.low, twig.high):
                 left |= _announce(db, board, standings, tree, twig)
             continue
         born = node.grown[twig.child]
@@ -111,6 +114,13 @@ def grow(db: Database, board: Board, standings: str, tree: int | None = None) ->
             _note(db, standings, tree, twig, "w", now_ms())
             rewrite(db, board, standings, read_keys(db, board, _period(standings), twig.low, twig.high), born)
     return left
+
+
+def capacity(board: Board, low: bytes, high: bytes | None) -> int:
+    """Say how many entries a leaf may hold before it grows."""
+    first_score = low[: score_bytes(board)].ljust(score_bytes(board), b"\0")
+    end = just_above(worst_score(board)) if high is None else high
+    return TIES_GROW_AT if end <= just_above(first_score) else GROW_AT
 
 
 def rewrite(db: Database, board: Board, standings: str, keys: list[bytes], born: int) -> int:
@@ -167,7 +177,8 @@ def twigs(known: dict[Path, tuple[Node, Item]]) -> list[tuple[Twig, int]]:
 
 def _announce(db: Database, board: Board, standings: str, tree: int, twig: Twig) -> bool:
     keys = read_keys(db, board, _period(standings), twig.low, twig.high)
-    edges = choose_edges(keys, score_bytes(board), twig.low, twig.high) if len(keys) > GROW_AT // 2 else ()
+    due = len(keys) > capacity(board, twig.low, twig.high) // 2  # if the index agrees by and large
+    edges = choose_edges(keys, score_bytes(board), twig.low, twig.high) if due else ()
     if not edges:
         return False
     born = {"N": str(now_ms() + LEAD)}

@@ -116,6 +116,14 @@ class Trees:
                     break
         return tree, leaves
 
+    def stretch(self, standings: str, tree: int, path: Path, child: int) -> tuple[bytes, bytes | None]:
+        """Give the stretch of a known node's child, from (inclusive) and to (exclusive)."""
+        nodes = self._of(standings).nodes[tree]
+        low, high = b"", None
+        for at, step in enumerate((*path, child)):
+            low, high = nodes[path[:at]].bounds(step, low, high)
+        return low, high
+
     def current(self, standings: str) -> int:
         """Give the number of the tree that readers use, freshly read: a read unit."""
         known = self._of(standings)

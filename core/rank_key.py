@@ -35,6 +35,12 @@ def encode_score(board: Board, score: Sequence[int]) -> bytes:
     )
 
 
+def worst_score(board: Board) -> bytes:
+    """Build the score part that no other comes after."""
+    ends = (one.low if one.order is SortOrder.DESCENDING else one.high for one in board.components)
+    return encode_score(board, tuple(ends))
+
+
 def decode_score(board: Board, rank_key: bytes) -> tuple[int, ...]:
     """Read the score back from a rank key."""
     score = []

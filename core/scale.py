@@ -1,9 +1,10 @@
 """The scale that a counter tree starts with, from what a board says of its scores. Pure.
 
-A node has up to `FANOUT` children. Where the first component has both bounds, the root cuts it evenly, into
-powers of `FANOUT`, so that the last level's leaves hold one score each; else by powers of two around zero (or
-the bound nearest to it), so that any unbounded range comes down to a few children. Below the root each child
-is cut evenly, as many levels deep as `expectedSize` asks for. What this scale misjudges, growth mends
+A node has up to `FANOUT` children. Where the first component has both bounds, the root cuts it evenly: into
+powers of `FANOUT` where the levels then come down to one score a leaf, else into as many children as
+`expectedSize` needs and no more, since each is a node to write. Without bounds the root cuts by powers of two
+around zero (or the bound nearest to it), so that any range comes down to a few children. Below the root each
+child is cut evenly, as many levels deep as `expectedSize` asks for. What this scale misjudges, growth mends
 (core.growth): a leaf that fills up gets a node of its own, cut where its entries are.
 
 All of it is arithmetic on the distance from the best value, which is how a rank key starts.
@@ -67,9 +68,16 @@ def static_edges(board: Board, path: Path) -> tuple[bytes, ...] | None:
 def _linear_root(board: Board) -> list[int]:
     first = board.components[0]
     span = first.high - first.low + 1
-    step = 1
-    while step * FANOUT < span:
-        step *= FANOUT
+    depth = static_depth(board)
+    if FANOUT**depth < span:
+        children = FANOUT
+        if depth > 1:
+            children = max(2, -(-(board.expected_size or 0) // (FANOUT ** (depth - 1) * LEAF_TARGET)))
+        step = -(-span // min(FANOUT, children))
+    else:
+        step = 1
+        while step * FANOUT < span:
+            step *= FANOUT
     return list(range(step, span, step))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from core.boards import Boards
 from core.database import Database
 from core.deltas import Change, Poison, read_change
-from core.growth import GROW_AT, mark_growing, rewrite_late
+from core.growth import GROW_AT, capacity, mark_growing, rewrite_late
 from core.keys import split_standings
 from core.memory import REMEMBERED
 from core.model import Board, CounterMode
@@ -103,9 +103,14 @@ def _count_node(
     item = add_steps(db, shard_id, standings, node_name(*node), node_steps, newest)
     if item is None:
         return
-    known = Trees(db).learn(board, standings, *node, item, read_at)
-    full = any(count > GROW_AT and child not in known.grown for child, count in counts_of(item).items())
-    if full:
+    trees = Trees(db)
+    known = trees.learn(board, standings, *node, item, read_at)
+    if any(
+        count > GROW_AT
+        and child not in known.grown
+        and count > capacity(board, *trees.stretch(standings, *node, child))
+        for child, count in counts_of(item).items()
+    ):
         _note_growing(db, standings)
 
 

@@ -135,7 +135,7 @@ class Leaf:
 
 
 def locate(nodes: Mapping[Path, Node], key: bytes) -> Leaf:
-    """Find the leaf of a rank key, as deep as the tree has settled.
+    """Find the leaf of a rank key, as deep as the tree has settled, or the node's child that starts with it.
 
     Raises:
         Unknown: a node must be read first.
@@ -150,7 +150,7 @@ def locate(nodes: Mapping[Path, Node], key: bytes) -> Leaf:
         child = node.child_of(key)
         before.append((path, child))
         low, high = node.bounds(child, low, high)
-        if child not in node.settled:
+        if child not in node.settled or low == key:  # below, nothing stands before the key
             return Leaf(low, high, tuple(before), path, child)
         path = (*path, child)
 

@@ -1,0 +1,216 @@
+"""What each way of reading a board costs, and whether it tells the truth."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from bench.distributions import Distribution
+from bench.growth_play import Shape, shape_of
+from bench.loading import Filled, Progress, engine_with, entry_bytes
+from bench.probe import Probe, Reading
+from core.consistency import check
+from core.database import Database
+from core.keys import standings_key
+from core.model import Board, Entry, Rank, RankStrategy
+from core.nodes import Trees
+from core.pages import encode_token
+from core.periods import ALL_TIME
+from core.rank_key import just_above, participant_of, score_bytes
+from core.ranking import ranks
+from core.standings import around, entries, entries_of, entry, top
+
+_DELAY = 0.015  # seconds that each request waits, so that those sent at once overlap
+
+# What one process knows before the read: nothing; the tree's shape (or the ladder), as after a first read of
+# the same; or that, but not of the last seconds.
+COLD, WARM, PAUSED = "cold", "warm", "after a pause"
+
+
+PLACES = ("1st", "1,000th", "middle", "last")
+
+
+@dataclass(frozen=True)
+class RankRead:
+    """One way to read one entry and its rank."""
+
+    strategy: RankStrategy
+    state: str
+    positions: bool
+
+    def __str__(self) -> str:
+        return f"{self.strategy.value} {self.state}{' +position' if self.positions else ''}"
+
+
+RANK_READS = (
+    RankRead(RankStrategy.INDEX, COLD, positions=False),
+    *(
+        RankRead(strategy, state, positions)
+        for strategy in (RankStrategy.TREE, RankStrategy.LADDER)
+        for state in (COLD, WARM)
+        for positions in (False, True)
+    ),
+    RankRead(RankStrategy.APPROXIMATE, WARM, positions=False),
+    *(
+        RankRead(RankStrategy.AUTO, state, positions)
+        for state in (COLD, PAUSED, WARM)
+        for positions in (False, True)
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place of a board, and what it costs to read the entry there with its rank."""
+
+    name: str
+    at: int  # from 0 on
+    one_score: bool  # whether its leaf holds no other score
+    in_leaf: int
+    costs: dict[RankRead, Reading] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class BoardCosts:
+    """What was measured of one board."""
+
+    distribution: Distribution
+    size: int
+    shards: int  # of the rank index
+    entry_bytes: int  # on the rank index
+    shape: Shape
+    places: Sequence[Place]
+    others: dict[str, Reading]
+    drifts: int
+    wrong: Sequence[str]
+
+    def __str__(self) -> str:
+        return f"{self.distribution.name} of {self.size:,}"
+
+
+def measure(distribution: Distribution, size: int, progress: Progress) -> BoardCosts:
+    """Fill a board, check its counters against a recount, and read it in every way."""
+    progress("drawing entries")
+    filled = Filled(distribution.board(size), distribution.participants(size))
+    with engine_with([filled], progress) as db:
+        progress("recounting")
+        drifts = len(check(db, filled.board, filled.standings, patience=0).drifts)
+        bench = _Bench(db, filled)
+        places = []
+        for name, at in _places(size):
+            progress(f"reading the {name}")
+            places.append(bench.place(name, at))
+        progress("reading pages")
+        others = bench.others()
+    return BoardCosts(
+        distribution=distribution,
+        size=size,
+        shards=filled.board.shards,
+        entry_bytes=entry_bytes(filled),
+        shape=shape_of(filled.tree, filled.standings),
+        places=places,
+        others=others,
+        drifts=drifts,
+        wrong=bench.wrong,
+    )
+
+
+def _places(size: int) -> list[tuple[str, int]]:
+    """Name the places to read, from 0 on."""
+    at = dict(zip(PLACES, (0, 999, size // 2, size - 1), strict=True))
+    return [(name, place) for name, place in at.items() if place < size - 1 or name == "last"]
+
+
+@dataclass
+class _Bench:
+    """One filled board under measurement."""
+
+    db: Database
+    filled: Filled
+    wrong: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.board: Board = self.filled.board
+        self.order = self.filled.order
+        self.probe = Probe(self.db, _DELAY)
+
+    def place(self, name: str, at: int) -> Place:
+        """Read the entry at a place, and its rank, in every way."""
+        key = self.order[at]
+        leaf = Trees(self.db).locate(self.board, self.filled.standings, [key])[1][key]
+        first = bisect_left(self.order, leaf.low)
+        end = len(self.order) if leaf.high is None else bisect_left(self.order, leaf.high)
+        length = score_bytes(self.board)
+        one_score = self.order[first][:length] == self.order[end - 1][:length]
+        found = Place(name, at, one_score, end - first)
+        for read in RANK_READS:
+            found.costs[read] = self._cost(at, read)
+            if read.state == WARM and found.costs[read].round_trips > 2:  # or was the machine busy?
+                again = self._cost(at, read)
+                found.costs[read] = min(found.costs[read], again, key=lambda one: one.round_trips)
+        return found
+
+    def others(self) -> dict[str, Reading]:
+        """Read what is not one entry's rank."""
+        middle = len(self.order) // 2
+        listing = f"entries {standings_key(self.board.id, ALL_TIME, self.board.generation)}"
+        token = encode_token(listing, self.order[max(0, middle - 1)])
+        some = [participant_of(self.board, self.order[at * len(self.order) // 20]) for at in range(20)]
+        me = participant_of(self.board, self.order[middle])
+        reads: dict[str, Callable[[Database], Sequence[Entry]]] = {
+            "entry": lambda db: [one] if (one := entry(db, self.board, ALL_TIME, me)) else [],
+            "top 10": lambda db: top(db, self.board, ALL_TIME, 10),
+            "first 100": lambda db: entries(db, self.board, ALL_TIME, 100).items,
+            "100 from the middle": lambda db: entries(db, self.board, ALL_TIME, 100, token).items,
+            "5 around the middle": lambda db: around(db, self.board, ALL_TIME, me, 5) or [],
+            "20 by name": lambda db: entries_of(db, self.board, ALL_TIME, some),
+        }
+        costs = {}
+        for name, read in reads.items():
+            db = self._fresh()
+            with self.probe.read() as costs[name]:
+                found = read(db)
+            if name == "entry":
+                continue
+            for state in (COLD, WARM):
+                with self.probe.read() as costs[f"{name}, ranks {state}"]:
+                    told = ranks(db, self.board, ALL_TIME, read(db))
+                for one, rank in zip(found, told, strict=True):
+                    self._judge(bisect_left(self.order, one.rank_key), name, rank)
+        return costs
+
+    def _fresh(self) -> Database:
+        """A database as a process that has just started knows it."""
+        return replace(self.db, memory=type(self.db.memory)())
+
+    def _cost(self, at: int, read: RankRead) -> Reading:
+        """Read the entry at a place with its rank, knowing beforehand what `read` says."""
+        db = self._fresh()
+        if read.state != COLD:
+            self._rank(db, at, read)
+        if read.state == PAUSED:
+            db.memory.roots.clear()
+        with self.probe.read() as reading:
+            rank = self._rank(db, at, read)
+        self._judge(at, read, rank)
+        return reading
+
+    def _rank(self, db: Database, at: int, read: RankRead) -> Rank | None:
+        own = entry(db, self.board, ALL_TIME, participant_of(self.board, self.order[at]))
+        assert own is not None
+        return ranks(db, self.board, ALL_TIME, [own], read.strategy, positions=read.positions)[0]
+
+    def _judge(self, at: int, read: object, rank: Rank | None) -> None:
+        """Note a rank that is not what the sorted list says."""
+        score = self.order[at][: score_bytes(self.board)]
+        size = len(self.order)
+        truth = bisect_left(self.order, score) + 1
+        percentile = 100 * (size - bisect_left(self.order, just_above(score))) / size
+        guessed = isinstance(read, RankRead) and read.strategy is RankStrategy.APPROXIMATE
+        if rank is None:
+            self.wrong.append(f"{read}: no rank")
+        elif rank.total != size or not 1 <= rank.lower_bound <= truth <= rank.upper_bound <= size:
+            self.wrong.append(f"{read}: {rank}, not {truth} of {size}")
+        elif not guessed and (not rank.exact or rank.rank != truth or rank.percentile != percentile):
+            self.wrong.append(f"{read}: {rank}, not exactly {truth}, percentile {percentile}")
+        elif not guessed and rank.position not in {None, at + 1}:
+            self.wrong.append(f"{read}: position {rank.position}, not {at + 1}")

@@ -1,0 +1,81 @@
+"""The counters that three published designs keep, one item a bucket, on a trace of updates.
+
+MULTI_LEVEL    counts of ever wider buckets, brought up from the stream: one ADD a moved bucket and window
+TRANSACTIONAL  one level, in the score's own transaction: two ADDs of two units each when a bucket is crossed
+INLINE         one level, right after the score's write: two ADDs when a bucket is crossed
+
+All items are under 1 KB, so an ADD is a write unit.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+
+from bench.trace import Scenario, Update, by_stream_shard
+from core.growth import GROW_AT
+
+LEVELS = (1, 100, 10_000)
+_WIDTHS = (1, 100, 1_000)
+_BUCKETS = 1_000
+_READ_BYTES = 8192
+_ENTRY_BYTES = 220
+_BUCKET_BYTES = 80  # keys and a count
+
+
+@dataclass(frozen=True)
+class SeedCost:
+    """What a design writes to its counters, and what its counters are good for."""
+
+    design: str
+    units: float  # an update
+    in_bucket: float  # entries, at the finest level: what an exact rank counts on the index, or is off by
+    buckets: float  # of the finest level that an exact rank sums up, at most
+
+    @property
+    def equally_exact(self) -> bool:
+        """Whether an exact rank reads no more of the index than a leaf of the counter tree may hold."""
+        return self.in_bucket <= GROW_AT
+
+    @property
+    def rank_units(self) -> float:
+        """The read units of an exact rank at worst: the buckets above, and its own one's entries."""
+        return self.buckets * _BUCKET_BYTES / _READ_BYTES + self.in_bucket * _ENTRY_BYTES / _READ_BYTES
+
+
+def multi_level(scenario: Scenario, windows: Sequence[Sequence[Update]], shards: int) -> SeedCost:
+    """Coalesce each window's moves of each stream shard."""
+    units = 0
+    for window in windows:
+        for updates in by_stream_shard(window, shards):
+            moved = Counter[tuple[int, int, int]]()
+            for one in updates:
+                for width in LEVELS:
+                    moved[one.board, width, one.old.score[0] // width] -= 1
+                    moved[one.board, width, one.new.score[0] // width] += 1
+            units += sum(1 for by in moved.values() if by)
+    spans = [min(wide, scenario.scores) // width for width, wide in pairwise(LEVELS)]
+    buckets = sum(spans) + scenario.scores // LEVELS[-1]
+    in_bucket = 0.0  # a bucket holds one score
+    return SeedCost("multi-level 1, 100, 10,000", units / sum(map(len, windows)), in_bucket, buckets)
+
+
+def single_level(scenario: Scenario, windows: Sequence[Sequence[Update]]) -> list[SeedCost]:
+    """Count the crossings at several widths; the widest is of the tree's own exactness."""
+    updates = list(chain.from_iterable(windows))
+    costs = []
+    for width in widths(scenario):
+        crossings = sum(one.old.score[0] // width != one.new.score[0] // width for one in updates)
+        share = crossings / len(updates)
+        in_bucket = 0.0 if width == 1 else scenario.entries * width / scenario.scores
+        buckets = scenario.scores / width
+        for name, units in (("transactional", 4 * share), ("inline", 2 * share)):
+            costs.append(SeedCost(f"{name}, {width:,} wide", units, in_bucket, buckets))
+    return costs
+
+
+def widths(scenario: Scenario) -> list[int]:
+    """Give the widths of buckets to look at."""
+    widest = GROW_AT * scenario.scores // scenario.entries
+    found = {*_WIDTHS, max(1, scenario.scores // _BUCKETS), max(1, widest)}
+    return sorted(width for width in found if width < scenario.scores)

@@ -1,0 +1,255 @@
+"""What counters cost to write: each mode on traces of updates, by the real consumer and the real writers."""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from bench.loading import Filled, Item, Progress, as_base64, engine_with, entry_item, key_of, put_all
+from bench.probe import Probe, Reading
+from bench.seeds import SeedCost, multi_level, single_level
+from bench.trace import PER_SECOND, Scenario, Trace, Update, by_stream_shard
+from core.boards import Boards
+from core.consistency import check
+from core.database import Database
+from core.growth import capacity, load_tree, twigs
+from core.keys import standings_key
+from core.model import Board, CounterMode
+from core.nodes import Trees, now_ms
+from core.periods import ALL_TIME
+from core.stream import process
+from core.submit import submit_score
+
+# What Lambda's event source puts into one invocation at most.
+_BATCH_RECORDS = 10_000
+_BATCH_BYTES = 6 * 1024 * 1024
+_RECORD_BYTES = 350  # of a record besides its images
+_CHECKED = 20  # boards that are recounted
+_FIRST_SEQUENCE = 10**20
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How records come to the consumer: batches of so many seconds, from so many stream shards."""
+
+    window: int
+    shards: int
+
+    def __str__(self) -> str:
+        return f"{self.window} s, {self.shards} stream shard{'s' if self.shards > 1 else ''}"
+
+
+PACES = (Pace(1, 1), Pace(5, 1), Pace(1, 2), Pace(1, 4))
+WRITERS = (CounterMode.TRANSACTIONAL, CounterMode.INLINE)
+
+
+@dataclass(frozen=True)
+class ModeCost:
+    """What a counter mode costs an accepted update: write units by what they go to, and its own reads."""
+
+    nodes: float
+    top: float
+    other: float
+    reads: float
+    batches: int = 0
+    same_leaf: int = 0  # updates that stayed within their leaf
+    same_leaf_units: float = 0.0  # what those wrote to counters, all together
+
+
+@dataclass
+class TraceCosts:
+    """Every design on one trace."""
+
+    scenario: Scenario
+    movement: str
+    stream: dict[Pace, ModeCost] = field(default_factory=dict)
+    writers: dict[CounterMode, ModeCost] = field(default_factory=dict)
+    seeds: dict[Pace, list[SeedCost]] = field(default_factory=dict)
+    touches: float = 0.0  # of growth, due at the trace's end, an update
+    drifts: int = 0
+
+
+def measure(
+    scenario: Scenario, movements: Sequence[str], seconds: int, submissions: int, progress: Progress
+) -> list[TraceCosts]:
+    """Run a trace of each movement on a scenario: `seconds` at each pace, and some submissions a mode."""
+    progress("drawing entries")
+    filled = [
+        Filled(
+            scenario.distribution.board(scenario.entries, f"bench-{number}"),
+            scenario.distribution.participants(scenario.entries, seed=number),
+        )
+        for number in range(scenario.boards)
+    ]
+    with engine_with(filled, progress) as db:
+        bench = _Bench(db, [one.board for one in filled])
+        trace = Trace(scenario, [list(one.participants) for one in filled])
+        found = [TraceCosts(scenario, movement) for movement in movements]
+        for costs in found:
+            trace.movement = costs.movement
+            _follow(bench, costs, trace, seconds, progress)
+        for costs in found:
+            trace.movement = costs.movement
+            for mode in WRITERS:
+                progress(f"{costs.movement}, {mode}")
+                costs.writers[mode] = bench.submit(trace.take(submissions), mode)
+        found[-1].drifts += bench.drifts(CounterMode.TRANSACTIONAL)
+        return found
+
+
+def _follow(bench: "_Bench", costs: TraceCosts, trace: Trace, seconds: int, progress: Progress) -> None:
+    """Have a trace counted by the stream's consumer, and by the designs of others."""
+    updates = 0
+    for pace in PACES:
+        progress(f"{costs.movement}, {pace}")
+        windows = [trace.take(pace.window * PER_SECOND) for _ in range(max(1, seconds // pace.window))]
+        updates += sum(map(len, windows))
+        costs.stream[pace] = bench.consume(windows, pace)
+        costs.seeds[pace] = [
+            multi_level(trace.scenario, windows, pace.shards),
+            *single_level(trace.scenario, windows),
+        ]
+    progress(f"{costs.movement}, recounting")
+    costs.touches = bench.touches() / updates
+    costs.drifts = bench.drifts(CounterMode.STREAM)
+
+
+class _Bench:
+    """Filled boards, and what counts them."""
+
+    def __init__(self, db: Database, boards: Sequence[Board]) -> None:
+        self._db = db
+        self._boards = boards
+        self._read_boards = Boards(db)
+        self._probe = Probe(db)
+        self._sequence = _FIRST_SEQUENCE
+
+    def consume(self, windows: Sequence[Sequence[Update]], pace: Pace) -> ModeCost:
+        """Have the stream's consumer count windows of updates; in real time, where the machine keeps up."""
+        total = Reading()
+        batches = 0
+        next_at = time.monotonic()
+        for window in windows:
+            time.sleep(max(0.0, next_at - time.monotonic()))
+            next_at = time.monotonic() + pace.window
+            records = [self._record(one) for one in window]
+            put_all(self._db, self._db.tables.scores, _last_of_each(records))
+            for shard, of_shard in enumerate(_by_shard(window, records, pace.shards)):
+                for batch in _batches(of_shard):
+                    with self._probe.read() as reading:
+                        process(self._db, self._read_boards, f"shard-{shard}", batch)
+                    total.add(reading)
+                    batches += 1
+        return _mode_cost(total, sum(map(len, windows)), batches=batches)
+
+    def submit(self, updates: Sequence[Update], mode: CounterMode) -> ModeCost:
+        """Submit updates one by one, to the boards as if they were of another mode."""
+        total, within = Reading(), Reading()
+        same_leaf = 0
+        for one in updates:
+            board = replace(self._boards[one.board], counter_mode=mode)
+            keys = key_of(board, one.old), key_of(board, one.new)
+            _, leaves = Trees(self._db).locate(board, _standings(board), keys)
+            with self._probe.read() as reading:
+                result = submit_score(
+                    self._db,
+                    board,
+                    participant_id=one.new.id,
+                    score=[str(one.new.score[0])],
+                    now=one.new.achieved_at,
+                )
+            if not result.accepted:
+                raise RuntimeError(f"an update of the trace was not accepted: {one}")
+            total.add(reading)
+            if len({(leaf.path, leaf.child) for leaf in leaves.values()}) == 1:
+                same_leaf += 1
+                within.add(reading)
+        return _mode_cost(
+            total, len(updates), same_leaf=same_leaf, same_leaf_units=within.write_units["nodes"]
+        )
+
+    def touches(self) -> float:
+        """Count the entries in leaves that are due to grow: as many touches, estimated from some boards."""
+        due = 0
+        some = self._some()
+        for board in some:
+            known = load_tree(self._db, board, _standings(board), 0)
+            due += sum(
+                count
+                for twig, count in twigs(known)
+                if twig.node not in known and count > capacity(board, twig.low, twig.high)
+            )
+        return due * len(self._boards) / len(some)
+
+    def drifts(self, mode: CounterMode) -> int:
+        """Recount some boards, and say how many of their counters are wrong."""
+        reports = [
+            check(self._db, replace(board, counter_mode=mode), _standings(board), patience=0)
+            for board in self._some()
+        ]
+        # The top follows the stream in every mode, and of writers' submissions none was delivered here.
+        told_by = "" if mode is CounterMode.STREAM else "top"
+        return sum(drift.where != told_by for report in reports for drift in report.drifts)
+
+    def _some(self) -> Sequence[Board]:
+        return self._boards[:: -(-len(self._boards) // _CHECKED)]
+
+    def _record(self, one: Update) -> Item:
+        """Give an update's stream record, written now."""
+        board = self._boards[one.board]
+        self._sequence += 1
+        new = entry_item(board, one.new, now_ms(), one.version)
+        return {
+            "dynamodb": {
+                "Keys": {name: new[name] for name in ("participant", "standings")},
+                "SequenceNumber": str(self._sequence),
+                "ApproximateCreationDateTime": datetime.now(UTC),
+                "OldImage": entry_item(board, one.old, version=one.version - 1),
+                "NewImage": new,
+            }
+        }
+
+
+def _standings(board: Board) -> str:
+    return standings_key(board.id, ALL_TIME, board.generation)
+
+
+def _mode_cost(total: Reading, updates: int, **more: Any) -> ModeCost:
+    units = {name: count / updates for name, count in total.write_units.items()}
+    return ModeCost(
+        nodes=units.get("nodes", 0.0),
+        top=units.get("top", 0.0),
+        other=units.get("other", 0.0),
+        reads=total.read_units / updates,
+        **more,
+    )
+
+
+def _last_of_each(records: Sequence[Item]) -> list[Item]:
+    """Give what stands in the table after some records."""
+    images = (record["dynamodb"]["NewImage"] for record in records)
+    return list({(one["participant"]["S"], one["standings"]["S"]): one for one in images}.values())
+
+
+def _by_shard(window: Sequence[Update], records: Sequence[Item], shards: int) -> list[list[Item]]:
+    numbered = {id(one): record for one, record in zip(window, records, strict=True)}
+    return [[numbered[id(one)] for one in of_shard] for of_shard in by_stream_shard(window, shards)]
+
+
+def _batches(records: Sequence[Item]) -> Iterator[list[Item]]:
+    """Split one stream shard's window as Lambda's event source does."""
+    batch: list[Item] = []
+    size = 0
+    for record in records:
+        body = record["dynamodb"]
+        images = {name: body[name] for name in ("Keys", "OldImage", "NewImage")}
+        bytes_of_it = _RECORD_BYTES + len(json.dumps(images, default=as_base64))
+        if batch and (len(batch) == _BATCH_RECORDS or size + bytes_of_it > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(record)
+        size += bytes_of_it
+    if batch:
+        yield batch
