@@ -56,19 +56,25 @@ class Counted:
     as_of: datetime
 
 
-def by_index(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> Counted:
+def by_index(db: Database, board: Board, period: str, cuts: Sequence[bytes], *, few: bool = False) -> Counted:
     """Count on the index, and read the size: a read unit, and half a unit for each 4 KB before the last cut.
 
-    A few cuts are counted stretch by stretch, at least half a unit for each shard and stretch. For many, the
-    keys are read once and counted here: the same units in far fewer requests.
+    A few cuts are counted stretch by stretch, at least half a unit for each shard and stretch. For many, and
+    where `few` entries stand before them, the keys are read once and counted here: no more units in far fewer
+    requests.
     """
     now = datetime.now(UTC)
-    if len(cuts) > _COUNTED_APART:
-        keys = read_keys(db, board, period, b"", cuts[-1])
-        counts = [bisect_left(keys, cut) for cut in cuts]
-    else:
-        counts = count_between(db, board, period, cuts)
-    total = read_size(db, board, standings_key(board.id, period, board.generation))
+
+    def read_total() -> list[int]:
+        return [read_size(db, board, standings_key(board.id, period, board.generation))]
+
+    def count() -> list[int]:
+        if not few and len(cuts) <= _COUNTED_APART:
+            return count_between(db, board, period, cuts)
+        keys = read_keys(db, board, period, b"", cuts[-1]) if cuts else []
+        return [bisect_left(keys, cut) for cut in cuts]
+
+    (total,), counts = run_all([read_total, count])
     return Counted(dict(zip(cuts, map(_exact, counts), strict=True)), total, now)
 
 
