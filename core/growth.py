@@ -208,9 +208,12 @@ def _settle(db: Database, board: Board, standings: str, tree: int, twig: Twig) -
     """Let readers use a node if it counts what its parent does: four read units a shard, and a write unit."""
     names = [node_name(tree, twig.path), node_name(tree, twig.node)]
     keys = [node_key(one, name) for one in partitions(board, standings) for name in names]
-    answer = db.client.transact_get_items(
-        TransactItems=[{"Get": {"TableName": db.tables.counters, "Key": key}} for key in keys]
-    )
+    try:
+        answer = db.client.transact_get_items(
+            TransactItems=[{"Get": {"TableName": db.tables.counters, "Key": key}} for key in keys]
+        )
+    except db.client.exceptions.TransactionCanceledException:
+        return False  # they are being written to; another time
     items = merge_shards(standings, (one["Item"] for one in answer["Responses"] if one.get("Item")))
     parent, node = (counts_of(items.get(name, {})) for name in names)
     if sum(node.values()) != parent.get(twig.child, 0):
