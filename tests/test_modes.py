@@ -223,6 +223,25 @@ def test_a_transaction_that_cannot_be_is_no_conflict(
     assert len(tries) == 1
 
 
+def test_a_tree_grows_though_its_nodes_are_being_written_to(
+    db: Database, boards: Boards, drain: Drain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then what is read in one transaction, to be compared, cannot be had."""
+    grower = Grower.make(monkeypatch, drain, grow_at=3, inner=4)
+    twin = Twin.make(db, boards, counter_mode=TRANSACTIONAL, peak_writes_per_second=40)
+    for number in range(9):
+        twin.submit(f"p{number}", 2**20 + number)
+    refusals = [cancelled("TransactionConflict", "None") for _ in range(3)]
+    intercept(
+        monkeypatch,
+        db,
+        lambda operation, _: refusals.pop() if operation == "TransactGetItems" and refusals else None,
+    )
+    assert grower.grow(twin) == 2
+    assert not refusals
+    check_at_once(twin)
+
+
 @pytest.mark.parametrize("policy", ScorePolicy)
 def test_a_transaction_counts_once_though_its_answer_was_lost(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, policy: ScorePolicy
