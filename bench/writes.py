@@ -20,7 +20,7 @@ from core.model import Board, CounterMode
 from core.nodes import Trees, now_ms
 from core.periods import ALL_TIME
 from core.stream import process
-from core.submit import submit_score
+from core.submit import Submission, submit_score
 
 # What Lambda's event source puts into one invocation at most.
 _BATCH_RECORDS = 10_000
@@ -156,8 +156,7 @@ class _Bench:
                 result = submit_score(
                     self._db,
                     board,
-                    participant_id=one.new.id,
-                    score=[str(one.new.score[0])],
+                    Submission(one.new.id, [str(one.new.score[0])]),
                     now=one.new.achieved_at,
                 )
             if not result.accepted:

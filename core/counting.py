@@ -57,23 +57,25 @@ class Counted:
     as_of: datetime
 
 
-def by_index(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> Counted:
+def by_index(db: Database, board: Board, period: str, cuts: Sequence[bytes], *, few: bool = False) -> Counted:
     """Count on the index, and read the size: a read unit, and half a unit for each 4 KB before the last cut.
 
-    A few cuts are counted stretch by stretch, at least half a unit for each shard and stretch. For many, the
-    keys are read once and counted here: the same units in far fewer requests. All in one round trip, and one
-    more for each MB in a shard.
+    A few cuts are counted stretch by stretch, at least half a unit for each shard and stretch. For many, and
+    where `few` entries stand before them, the keys are read once and counted here: no more units in far fewer
+    requests. All in one round trip, and one more for each MB in a shard.
     """
     now = datetime.now(UTC)
 
+    def read_total() -> list[int]:
+        return [read_size(db, board, standings_key(board.id, period, board.generation))]
+
     def count() -> list[int]:
-        if len(cuts) <= _COUNTED_APART:
+        if not few and len(cuts) <= _COUNTED_APART:
             return count_between(db, board, period, cuts)
-        keys = read_keys(db, board, period, b"", cuts[-1])
+        keys = read_keys(db, board, period, b"", cuts[-1]) if cuts else []
         return [bisect_left(keys, cut) for cut in cuts]
 
-    standings = standings_key(board.id, period, board.generation)
-    counts, [total] = run_all([count, lambda: [read_size(db, board, standings)]])
+    (total,), counts = run_all([read_total, count])
     return Counted(dict(zip(cuts, map(_exact, counts), strict=True)), total, now)
 
 

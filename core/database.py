@@ -1,5 +1,6 @@
 """The connection to DynamoDB: its tables, what each call consumed, and its errors in our words."""
 
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,12 +25,14 @@ _CONFIG = Config(
     max_pool_connections=64,
     retries={"mode": "standard", "total_max_attempts": 5},
 )
+_CONFLICT = "TransactionConflictException"
+_CONFLICT_ATTEMPTS = 15
 _THROTTLES = frozenset(
     {
         "ProvisionedThroughputExceededException",
         "RequestLimitExceeded",
         "ThrottlingException",
-        "TransactionConflictException",
+        _CONFLICT,
         "TransactionInProgressException",
     }
 )
@@ -119,6 +122,7 @@ def connect(
     events = client.meta.events
     events.register("before-parameter-build.dynamodb", _ask_for_consumption)
     events.register("after-call.dynamodb", _after_call)
+    events.register("needs-retry.dynamodb", _wait_for_transaction)
     return Database(client, tables)
 
 
@@ -133,6 +137,14 @@ def _after_call(parsed: dict[str, Any], model: Any, **_: object) -> None:
             meter.add(model.name, parsed)
     if parsed.get("Error", {}).get("Code") in _THROTTLES:
         raise Throttled("the database is busy; nothing is lost, try again in a moment")
+
+
+def _wait_for_transaction(response: tuple[Any, dict[str, Any]] | None, attempts: int, **_: object) -> Any:
+    """Try a plain write again that a transaction on its item kept out, as the SDK by itself does not."""
+    code = response[1].get("Error", {}).get("Code") if response else None
+    if code == _CONFLICT and attempts < _CONFLICT_ATTEMPTS:
+        return random.uniform(0, min(0.2, 0.002 * 2**attempts))  # seconds
+    return None  # the SDK decides
 
 
 def batch_get(

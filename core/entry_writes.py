@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Item = Mapping[str, Any]
 
 _ATTEMPTS = 30
+_PASSING = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 _BASE_DELAY = 0.002  # seconds
 _MAX_DELAY = 0.2
 
@@ -54,7 +55,7 @@ def write_entry(
         Throttled: other transactions got in the way too often; nothing is stored.
 
     Costs a write unit a KB on the table and what moves on the index; where a leaf's edge is crossed,
-    TRANSACTIONAL twice that and two units for each node, INLINE a unit for each node.
+    TRANSACTIONAL twice that on the table and two units for each node, INLINE a unit for each node.
     """
     if board.counter_mode is CounterMode.TRANSACTIONAL:
         counts = _node_updates(db, board, key, before, after)
@@ -93,6 +94,8 @@ def _node_updates(
         old=before if before and "rank_key" in before else None,
         new=after,
     )
+    if change.old is None and change.new is None:
+        return []
     partition = random.choice(partitions(board, standings))
     updates: list[TransactWriteItemTypeDef] = []
     for (tree, path), steps in Trees(db).steps(board, standings, [change]).items():
@@ -154,9 +157,11 @@ def _transact(
         try:
             db.client.transact_write_items(TransactItems=items)
         except db.client.exceptions.TransactionCanceledException as error:
-            refusal = _first_reason(error)
-            if refusal.get("Code") == "ConditionalCheckFailed":
-                return {}, refusal.get("Item", {})
+            reasons = _reasons(error)
+            if reasons[0].get("Code") == "ConditionalCheckFailed":
+                return {}, reasons[0].get("Item", {})
+            if not any(reason.get("Code") in _PASSING for reason in reasons):
+                raise
             # Another transaction holds one of the nodes: all counts commute, so it is only a matter of turns.
             time.sleep(random.uniform(0, min(_MAX_DELAY, _BASE_DELAY * 2**attempt)))
             continue
@@ -164,6 +169,7 @@ def _transact(
     raise Throttled("too many submissions cross the same counters at once; nothing was stored, try again")
 
 
-def _first_reason(error: "ClientError") -> dict[str, Any]:
+def _reasons(error: "ClientError") -> list[dict[str, Any]]:
+    """Give why a transaction was cancelled, one reason for each of its items."""
     reasons: list[dict[str, Any]] = cast("dict[str, Any]", error.response).get("CancellationReasons", [{}])
-    return reasons[0]
+    return reasons

@@ -1,17 +1,12 @@
 """What a board's ranks are made of: its shards and its counter tree, in words and capacity units."""
 
-import math
-
 from core import rank_key
 from core.database import Database
 from core.growth import GROW_AT, TIES_GROW_AT, load_tree, twigs
+from core.index import units_of
 from core.model import Board, CounterMode
 from core.nodes import Trees
 from core.scale import FANOUT, counter_shards, is_linear, static_depth, static_edges
-
-# An index item of short ids and no texts takes about so many bytes; a read unit is two reads of 4 KB.
-_ENTRY_BYTES = 220
-_READ_BYTES = 8192
 
 
 def explain(db: Database, board: Board, standings: str) -> list[tuple[str, str]]:
@@ -50,7 +45,7 @@ def explain(db: Database, board: Board, standings: str) -> list[tuple[str, str]]
             "a rank",
             (
                 f"entry 0.5 + tree {coarse:g} + what stands before it in its leaf: at least "
-                f"{0.5 * board.shards:g}, up to {_leaf_units(board, fullest):g} units"
+                f"{units_of(board, 0):g}, up to {units_of(board, fullest):g} units"
             ),
         ),
         ("a rank, ladder warm", "entry 0.5 + what stands before it in its leaf"),
@@ -70,14 +65,9 @@ def _scale(board: Board) -> str:
     return f"{kind}, {children} children at the root, up to {FANOUT} below, {levels} level(s) from the start"
 
 
-def _leaf_units(board: Board, entries: int) -> float:
-    """Estimate the read units of a whole leaf, each shard's share rounded up to half a unit."""
-    return board.shards * math.ceil(entries / board.shards * _ENTRY_BYTES / _READ_BYTES * 2) / 2
-
-
 def _submission(board: Board, depth: int) -> str:
     floor = "1 write unit on the table, 2 on the index if the rank key moves"
     if board.counter_mode is CounterMode.STREAM:
         return f"{floor}; the stream's consumer writes each node that a batch touches once"
-    twice = "twice that in a transaction, and 2" if board.counter_mode is CounterMode.TRANSACTIONAL else "1"
-    return f"{floor}; {twice} for each of up to {2 * depth - 1} node(s) when it crosses a leaf's edge"
+    more = "1 more on the table, and 2" if board.counter_mode is CounterMode.TRANSACTIONAL else "1"
+    return f"{floor}; {more} for each of up to {2 * depth - 1} node(s) when it crosses a leaf's edge"

@@ -10,6 +10,7 @@ Each step is one conditional write or can be done again, so any process may take
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from core.boards import Boards
@@ -66,25 +67,38 @@ class Twig:
 
 def mark_growing(db: Database, standings: str) -> None:
     """Note that a tree has something to grow: one write unit."""
-    db.client.put_item(TableName=db.tables.counters, Item=node_key(_GROWING, standings))
+    db.client.put_item(
+        TableName=db.tables.counters,
+        Item={**node_key(_GROWING, standings), "marked_at": {"N": str(now_ms())}},
+    )
 
 
-def growing(db: Database) -> list[str]:
-    """List the orders that have something to grow: half a read unit for each 4 KB."""
-    return [item["node"]["S"] for item in query_nodes(db, _GROWING, "")]
+def growing(db: Database) -> dict[str, str]:
+    """List the orders that have something to grow, and since when: half a read unit for each 4 KB."""
+    return {item["node"]["S"]: item["marked_at"]["N"] for item in query_nodes(db, _GROWING, "")}
 
 
 def grow_all(db: Database, boards: Boards) -> int:
     """Take every noted tree one step further; gives how many still have steps to go."""
     left = 0
-    for standings in growing(db):
+    for standings, marked_at in growing(db).items():
         board_id, _, generation = split_standings(standings)
         board = boards.get_generation(board_id, generation)
         if board is not None and grow(db, board, standings):
             left += 1
         else:
-            db.client.delete_item(TableName=db.tables.counters, Key=node_key(_GROWING, standings))
+            _unmark(db, standings, marked_at)
     return left
+
+
+def _unmark(db: Database, standings: str, marked_at: str) -> None:
+    with suppress(db.client.exceptions.ConditionalCheckFailedException):  # it has filled up again meanwhile
+        db.client.delete_item(
+            TableName=db.tables.counters,
+            Key=node_key(_GROWING, standings),
+            ConditionExpression="marked_at = :marked_at",
+            ExpressionAttributeValues={":marked_at": {"N": marked_at}},
+        )
 
 
 def grow(db: Database, board: Board, standings: str, tree: int | None = None) -> bool:
@@ -143,19 +157,23 @@ def rewrite_late(db: Database, board: Board, change: Change) -> None:
 
 
 def load_tree(db: Database, board: Board, standings: str, tree: int) -> dict[Path, tuple[Node, Item]]:
-    """Read every node of a tree: half a read unit for each 4 KB of it."""
+    """Read every node of a tree: half a read unit for each 4 KB of it, in one round trip for each MB."""
     trees = Trees(db)
-    trees.learn_edges(standings, tree, query_nodes(db, standings, edges_name(tree, ())))
+    queries = [(standings, edges_name(tree, ()))]
+    queries += [(partition, node_name(tree, ())) for partition in partitions(board, standings)]
+    edges, *parts = run_all([partial(_read_all, db, *query) for query in queries])
+    trees.learn_edges(standings, tree, edges)
     found = {}
-    items = (
-        item for one in partitions(board, standings) for item in query_nodes(db, one, node_name(tree, ()))
-    )
-    for name, item in merge_shards(standings, items).items():
+    for name, item in merge_shards(standings, chain.from_iterable(parts)).items():
         path = path_of(name)
         found[path] = (trees.learn(board, standings, tree, path, item), item)
     if () not in found:
         found[()] = (trees.learn(board, standings, tree, (), {}), {})
     return found
+
+
+def _read_all(db: Database, partition: str, prefix: str) -> list[Item]:
+    return list(query_nodes(db, partition, prefix))
 
 
 def twigs(known: dict[Path, tuple[Node, Item]]) -> list[tuple[Twig, int]]:
@@ -214,9 +232,12 @@ def _settle(db: Database, board: Board, standings: str, tree: int, twig: Twig) -
     """Let readers use a node if it counts what its parent does: four read units a shard, and a write unit."""
     names = [node_name(tree, twig.path), node_name(tree, twig.node)]
     keys = [node_key(one, name) for one in partitions(board, standings) for name in names]
-    answer = db.client.transact_get_items(
-        TransactItems=[{"Get": {"TableName": db.tables.counters, "Key": key}} for key in keys]
-    )
+    try:
+        answer = db.client.transact_get_items(
+            TransactItems=[{"Get": {"TableName": db.tables.counters, "Key": key}} for key in keys]
+        )
+    except db.client.exceptions.TransactionCanceledException:
+        return False  # they are being written to; another time
     items = merge_shards(standings, (one["Item"] for one in answer["Responses"] if one.get("Item")))
     parent, node = (counts_of(items.get(name, {})) for name in names)
     if sum(node.values()) != parent.get(twig.child, 0):

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     Item = dict[str, Any]
 
 
+_ENTRY_BYTES = 220
+_READ_BYTES = 4096  # for half a unit
+
+
 @dataclass
 class _Shard:
     """How far one shard has been read."""
@@ -137,6 +141,11 @@ def read_keys(db: Database, board: Board, period: str, low: bytes, high: bytes |
     """
     shards = run_all(key_queries(db, board, period, low, high))
     return sorted(key for shard in shards for key in shard)
+
+
+def units_of(board: Board, entries: int) -> float:
+    """Estimate the read units of `read_keys` over so many entries of short ids and no texts."""
+    return 0.5 * board.shards * max(1, math.ceil(entries / board.shards * _ENTRY_BYTES / _READ_BYTES))
 
 
 def key_queries(

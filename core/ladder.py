@@ -16,7 +16,7 @@ from core.nodes import Trees, as_of
 from core.rungs import Rungs
 
 FRESH = 1.0  # seconds that a ladder serves as it is
-STALE = 5.0  # seconds after which readers wait for a new one
+STALE = 1.5  # seconds after which readers wait for a new one
 REMEMBERED = 200  # ladders in memory, up to some hundred KB each
 
 

@@ -32,7 +32,7 @@ class Memory:
     refreshing: set[str] = field(default_factory=set)
     roots: dict[str, tuple[float, Mapping[int, int]]] = field(default_factory=dict)  # when read, the counts
     asked: dict[str, tuple[float, int]] = field(default_factory=dict)
-    marked: dict[str, float] = field(default_factory=dict)
+    marked: dict[tuple[str, str], float] = field(default_factory=dict)  # by order and leaf
 
     def trees_of(self, standings: str) -> KnownTrees:
         """Give what is known of one order's trees."""

@@ -70,7 +70,7 @@ class Trees:
         consistent read.
         """
         known = self._of(standings)
-        newest = max(written for change in changes for written in _writings(change))
+        newest = max((written for change in changes for written in _writings(change)), default=0)
         # A writer's clock may be ahead of ours; what it may know of the trees can be read once ours is there.
         time.sleep(max(0, newest - TRUST - now_ms()) / 1000)
         if newest > known.known_at + TRUST:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from core.buckets import find_bucket
 from core.counting import Count, Counted, by_guess, by_index, by_ladder, by_tree, entries_at_most
 from core.database import Database
+from core.index import units_of
 from core.keys import standings_key
 from core.ladder import ladder, warm
 from core.memory import REMEMBERED
@@ -15,8 +16,8 @@ from core.rank_key import is_worst, just_above, score_bytes
 
 # So many cuts within a second are worth loading the ladder, which costs about as much as so many paths.
 LADDER_PAYS_AT = 16
-# So many entries cost some six read units on the index, about what a tree's path and its leaf cost.
-INDEX_PAYS_TO = 200
+# So many read units on the index are about what a tree's path and its leaf cost.
+INDEX_PAYS_TO = 2.5
 
 
 def ranks(
@@ -50,10 +51,12 @@ def _count(
     db: Database, board: Board, period: str, cuts: Sequence[bytes], strategy: RankStrategy
 ) -> tuple[Counted, RankStrategy]:
     standings = standings_key(board.id, period, board.generation)
+    few = False
     if strategy is RankStrategy.AUTO:
         strategy = _choose(db, board, standings, cuts)
+        few = strategy is RankStrategy.INDEX
     if strategy is RankStrategy.INDEX:
-        return by_index(db, board, period, cuts), strategy
+        return by_index(db, board, period, cuts, few=few), strategy
     if strategy is RankStrategy.TREE:
         return by_tree(db, board, period, cuts), strategy
     rungs = ladder(db, board, standings)
@@ -69,7 +72,7 @@ def _choose(db: Database, board: Board, standings: str, cuts: Sequence[bytes]) -
     leaves before the one that the tree reads. The ladder is cheapest while warm, and warming it pays once
     enough ranks of one order are asked for.
     """
-    if entries_at_most(db, board, standings, cuts[-1] if cuts else b"") <= INDEX_PAYS_TO:
+    if not cuts or units_of(board, entries_at_most(db, board, standings, cuts[-1])) <= INDEX_PAYS_TO:
         return RankStrategy.INDEX
     asked = db.memory.asked
     if len(asked) > REMEMBERED:

@@ -1,6 +1,7 @@
 """The consumer of the scores table's stream: from records to derived data.
 
-records -> changes, order by order -> size, top
+records -> changes, order by order -> steps -> nodes of the counter tree
+                                   -> top
 """
 
 import logging
@@ -27,7 +28,7 @@ from core.tree import Step, node_name
 
 _log = logging.getLogger(__name__)
 
-_MARK_SECONDS = 30  # growth is noted again after so long, should it still be due
+_MARK_SECONDS = 30  # a leaf is noted again after so long, should it still be full
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +62,31 @@ def process(db: Database, boards: Boards, shard_id: str, records: Sequence[Mappi
         changes[change.standings].append(change)
         newest = max(newest or change.at, change.at)
     boards.get_many(split_standings(standings)[0] for standings in changes)  # all at once, to be remembered
-    run_all(
-        [
-            partial(_count, db, boards, shard_id, standings, of_standings)
-            for standings, of_standings in changes.items()
-        ]
+    refused += sum(
+        run_all(
+            [
+                partial(_count_apart, db, boards, shard_id, standings, of_standings)
+                for standings, of_standings in changes.items()
+            ]
+        )
     )
     return BatchReport(counted=len(records) - refused, refused=refused, newest=newest)
+
+
+def _count_apart(
+    db: Database, boards: Boards, shard_id: str, standings: str, changes: Sequence[Change]
+) -> int:
+    """Count one order's changes; gives how many had to be set aside.
+
+    What does not pass with time must not stop the other orders: this one's counters are then off until
+    rebuilt, and `check` says so.
+    """
+    try:
+        _count(db, boards, shard_id, standings, changes)
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
+        _log.exception("%d record(s) of %r set aside; rebuild its counters", len(changes), standings)
+        return len(changes)
+    return 0
 
 
 def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes: Sequence[Change]) -> None:
@@ -86,8 +105,8 @@ def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes:
     run_all(calls)
     for change in trees.late(standings, changes):
         rewrite_late(db, board, change)
-    if board.counter_mode is not CounterMode.STREAM and any(change.old is None for change in changes):
-        _note_growing(db, standings)  # what other processes count is not seen here
+    if board.counter_mode is not CounterMode.STREAM:
+        _note_growing(db, standings, "")  # what other processes count is not seen here
 
 
 def _count_node(
@@ -105,19 +124,19 @@ def _count_node(
         return
     trees = Trees(db)
     known = trees.learn(board, standings, *node, item, read_at)
-    if any(
-        count > GROW_AT
-        and child not in known.grown
-        and count > capacity(board, *trees.stretch(standings, *node, child))
-        for child, count in counts_of(item).items()
-    ):
-        _note_growing(db, standings)
+    for child, count in counts_of(item).items():
+        if (
+            count > GROW_AT
+            and child not in known.grown
+            and count > capacity(board, *trees.stretch(standings, *node, child))
+        ):
+            _note_growing(db, standings, f"{node_name(*node)} {child}")
 
 
-def _note_growing(db: Database, standings: str) -> None:
+def _note_growing(db: Database, standings: str, leaf: str) -> None:
     marked = db.memory.marked
-    if time.monotonic() > marked.get(standings, 0.0):
+    if time.monotonic() > marked.get((standings, leaf), 0.0):
         mark_growing(db, standings)
         if len(marked) > REMEMBERED:
             marked.clear()
-        marked[standings] = time.monotonic() + _MARK_SECONDS
+        marked[standings, leaf] = time.monotonic() + _MARK_SECONDS

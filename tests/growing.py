@@ -49,7 +49,8 @@ class Grower:
     ) -> "Grower":
         """Let leaves grow beyond `grow_at` entries, into little more than `inner` children."""
         monkeypatch.setattr(growth, "GROW_AT", grow_at)
-        monkeypatch.setattr(edges, "_INNER", inner)
+        monkeypatch.setattr(growth, "TIES_GROW_AT", grow_at)
+        monkeypatch.setattr(edges, "FANOUT", inner + 2)
         monkeypatch.setattr(edges, "_OUTER", 2)
         clock = Clock()
         monkeypatch.setattr(nodes, "time", clock)

@@ -19,7 +19,7 @@ from core.board import ComponentInput
 from core.boards import Boards
 from core.database import Database
 from core.items import entry_key
-from core.model import RankBucket, ScoreKind, ScorePolicy, SortOrder, TieBreak
+from core.model import CounterMode, RankBucket, ScoreKind, ScorePolicy, SortOrder, TieBreak
 from core.stream import process
 from local.stream_reader import connect_streams
 from tests.twin import ALL_TIME, Twin
@@ -284,3 +284,29 @@ def test_late_records_of_an_earlier_board_count_nowhere(db: Database, boards: Bo
     new.submit("q", 2)
     stream.give()
     new.check()
+
+
+def test_an_order_that_cannot_be_counted_stops_no_other(
+    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Should our own code fail on one board, all others go on, and someone is told."""
+    broken, sound, stream = Twin.make(db, boards), Twin.make(db, boards), Stream(db, boards)
+    follow = materialised.follow_top
+
+    def fail(*arguments: Any) -> None:
+        if arguments[3] == broken.standings:
+            raise IndexError("list index out of range")
+        follow(*arguments)
+
+    monkeypatch.setattr("core.stream.follow_top", fail)
+    for twin in (broken, sound):
+        twin.submit("p", 1)
+    stream.give()
+    sound.check()
+    assert any("rebuild its counters" in record.getMessage() for record in caplog.records)
+
+
+@pytest.mark.parametrize("mode", CounterMode)
+def test_who_is_not_there_can_be_removed(db: Database, boards: Boards, mode: CounterMode) -> None:
+    twin = Twin.make(db, boards, counter_mode=mode)
+    twin.remove("nobody")
