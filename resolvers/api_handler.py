@@ -1,0 +1,27 @@
+"""Lambda: AppSync's calls, one at a time or in a list."""
+
+import asyncio
+from typing import Any
+
+from core.boards import Boards
+from resolvers.appsync import Answer, Call, answer
+from resolvers.observability import configure_logging, emit_metrics, request
+from resolvers.settings import Settings
+
+configure_logging()
+_settings = Settings.from_environment()
+_db = _settings.connect()
+_boards = Boards(_db)
+_runner = asyncio.Runner()  # one loop for all invocations, with its threads
+
+
+def handler(event: Call | list[Call], context: object) -> Answer | list[Answer]:
+    """Answer a call with its envelope, and a list of them with a list as long and in the same order."""
+    calls = event if isinstance(event, list) else [event]
+    info: dict[str, Any] = calls[0]["info"]
+    with request(_settings, context, f"{info['parentTypeName']}.{info['fieldName']}"):
+        answers = _runner.run(answer(_db, _boards, calls))
+        refused = sum("errorType" in one for one in answers)
+        if refused and info["fieldName"] in {"submitScore", "submitScores"}:
+            emit_metrics(_settings, {"RefusedSubmissions": (refused, "Count")})
+    return answers if isinstance(event, list) else answers[0]
