@@ -43,6 +43,7 @@ resource "aws_lambda_function" "function" {
   timeout                        = each.value.timeout
   reserved_concurrent_executions = lookup(var.reserved_concurrency, each.key, -1)
   role                           = aws_iam_role.function[each.key].arn
+  kms_key_arn                    = var.kms_key_arn
   tags                           = var.tags
 
   environment {

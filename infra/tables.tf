@@ -61,8 +61,7 @@ resource "aws_dynamodb_table" "scores" {
   }
 
   point_in_time_recovery {
-    enabled                 = var.point_in_time_recovery_days > 0
-    recovery_period_in_days = var.point_in_time_recovery_days > 0 ? var.point_in_time_recovery_days : null
+    enabled = var.point_in_time_recovery
   }
 
   server_side_encryption {
@@ -98,8 +97,7 @@ resource "aws_dynamodb_table" "counters" {
   }
 
   point_in_time_recovery {
-    enabled                 = var.point_in_time_recovery_days > 0
-    recovery_period_in_days = var.point_in_time_recovery_days > 0 ? var.point_in_time_recovery_days : null
+    enabled = var.point_in_time_recovery
   }
 
   server_side_encryption {
@@ -141,8 +139,7 @@ resource "aws_dynamodb_table" "boards" {
   }
 
   point_in_time_recovery {
-    enabled                 = var.point_in_time_recovery_days > 0
-    recovery_period_in_days = var.point_in_time_recovery_days > 0 ? var.point_in_time_recovery_days : null
+    enabled = var.point_in_time_recovery
   }
 
   server_side_encryption {
@@ -175,8 +172,7 @@ resource "aws_dynamodb_table" "archives" {
   }
 
   point_in_time_recovery {
-    enabled                 = var.point_in_time_recovery_days > 0
-    recovery_period_in_days = var.point_in_time_recovery_days > 0 ? var.point_in_time_recovery_days : null
+    enabled = var.point_in_time_recovery
   }
 
   server_side_encryption {

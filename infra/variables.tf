@@ -27,15 +27,10 @@ variable "deletion_protection" {
   default     = true
 }
 
-variable "point_in_time_recovery_days" {
-  description = "How many days back the tables can be restored to; 0 turns it off."
-  type        = number
-  default     = 35
-
-  validation {
-    condition     = var.point_in_time_recovery_days >= 0 && var.point_in_time_recovery_days <= 35 && floor(var.point_in_time_recovery_days) == var.point_in_time_recovery_days
-    error_message = "point_in_time_recovery_days: a whole number from 0 to 35."
-  }
+variable "point_in_time_recovery" {
+  description = "Whether the tables can be restored to any second of the last 35 days."
+  type        = bool
+  default     = true
 }
 
 variable "kms_key_arn" {
