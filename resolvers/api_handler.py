@@ -29,7 +29,15 @@ def handler(event: Call | list[Call], context: object) -> Answer | list[Answer]:
     info: dict[str, Any] = calls[0]["info"]
     with request(_settings, context, f"{info['parentTypeName']}.{info['fieldName']}"):
         answers = _runner.run(answer(_db, _boards, calls))
-        refused = sum("errorType" in one for one in answers)
-        if refused and info["fieldName"] in {"submitScore", "submitScores"}:
+        refused = _refused_submissions(info["fieldName"], answers)
+        if refused:
             emit_metrics(_settings, {"RefusedSubmissions": (refused, "Count")})
     return answers if isinstance(event, list) else answers[0]
+
+
+def _refused_submissions(field: str, answers: list[Answer]) -> int:
+    if field == "submitScores":
+        answers = [outcome for one in answers for outcome in one["data"] or [one]]
+    elif field != "submitScore":
+        return 0
+    return sum(bool(one.get("errorType")) for one in answers)

@@ -45,6 +45,9 @@ FIELDS: Mapping[str, Mapping[str, int]] = json.loads(
     (Path(__file__).parent / "appsync_fields.json").read_text(encoding="utf-8")
 )
 
+# What costs reads of its own where it is selected, by the field that gives it.
+_COSTLY = {("Entry", "rank"): "position"}
+
 Call = Mapping[str, Any]
 Answer = dict[str, Any]
 
@@ -77,7 +80,7 @@ async def _answer(context: Context, sources: Sources, call: Call) -> Answer:
         return _refusal(gone.code, str(gone))
     result = execute(
         _rooted_in(type_name),
-        _document(type_name, field),
+        _document(type_name, field, _left_out(call)),
         root_value=parent,
         context_value=context,
         variable_values=dict(call.get("arguments") or {}),
@@ -130,25 +133,36 @@ def _rooted_in(type_name: str) -> GraphQLSchema:
     return GraphQLSchema(query=_object_type(type_name), assume_valid=True)
 
 
+def _left_out(call: Call) -> str | None:
+    """Name the costly part of a value that the client did not select, if that is certain.
+
+    AppSync shows what was selected, with fragments' names but not what is in them.
+    """
+    info = call["info"]
+    costly = _COSTLY.get((info["parentTypeName"], info["fieldName"]))
+    selected = info.get("selectionSetGraphQL") or "..."
+    return None if costly is None or costly in selected or "..." in selected else costly
+
+
 @cache
-def _document(type_name: str, field: str) -> DocumentNode:
+def _document(type_name: str, field: str, left_out: str | None) -> DocumentNode:
     """Write the query of one field, which has arguments: all are variables; all that is plain is selected."""
     definition = _object_type(type_name).fields[field]
     kind = "mutation" if type_name == "Mutation" else "query"
     declared = ", ".join(f"${name}: {argument.type}" for name, argument in definition.args.items())
     passed = ", ".join(f"{name}: ${name}" for name in definition.args)
-    selection = _selection(get_named_type(definition.type))
+    selection = _selection(get_named_type(definition.type), left_out)
     return parse(f"{kind} ({declared}) {{ {field}({passed}) {selection} }}")
 
 
-def _selection(of: object) -> str:
+def _selection(of: object, left_out: str | None = None) -> str:
     """Select what a type holds without calling: its plain fields, and theirs."""
     if not is_object_type(of):
         return ""
     own = FIELDS.get(of.name, {})
     parts = []
     for name, field in of.fields.items():
-        if name not in own:
+        if name not in own and name != left_out:
             inner = get_named_type(field.type)
             parts.append(name if is_leaf_type(inner) else f"{name} {_selection(inner)}")
     return f"{{ {' '.join(parts)} }}"

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from graphql import GraphQLError, GraphQLResolveInfo, build_schema, graphql
+from graphql import GraphQLError, GraphQLResolveInfo, build_schema, graphql, print_ast
 from strawberry.dataloader import DataLoader
 
 from resolvers.appsync import FIELDS
@@ -66,7 +66,13 @@ class AppSync:
                 "arguments": arguments,
                 "identity": identity,
                 "source": source,
-                "info": {"parentTypeName": of, "fieldName": field},
+                "info": {
+                    "parentTypeName": of,
+                    "fieldName": field,
+                    "selectionSetGraphQL": "".join(
+                        print_ast(node.selection_set) for node in info.field_nodes if node.selection_set
+                    ),
+                },
             }
             if size == 0:
                 envelope = await self._call(call)

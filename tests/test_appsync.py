@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from graphql import build_schema, is_object_type
 
+from core import ranking, standings
 from core.boards import Boards
 from core.database import Database
 from core.submit import submit_score
@@ -153,21 +154,31 @@ def test_a_page_and_its_ranks_are_two_invocations(
     assert len(appsync.invocations) == 4
 
 
-def test_the_ranks_of_a_page_cost_hardly_more_than_one(
-    db: Database, boards: Boards, api: Api, appsync: AppSync, monkeypatch: pytest.MonkeyPatch
+def test_the_ranks_of_a_page_are_one_call_of_the_core(
+    api: Api, appsync: AppSync, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[int] = []
-    from core import ranking
-
+    asked: list[tuple[int, bool]] = []
     rank_for_real = ranking.ranks
 
-    def ranks(*args: Any, **kwargs: Any) -> Any:
-        asked.append(len(args[3]))
-        return rank_for_real(*args, **kwargs)
+    def ranks(*args: Any, positions: bool) -> Any:
+        asked.append((len(args[3]), positions))
+        return rank_for_real(*args, positions=positions)
 
     monkeypatch.setattr(ranking, "ranks", ranks)
-    appsync.ask(PAGE, limit=8)
-    assert asked == [8]
+    page = '{ leaderboard(id: "board") { entries(limit: 8) { items { WANTED } } } }'
+    fragment = "fragment Place on Rank { position }"
+    for wanted, positions in {
+        "rank { rank position }": True,
+        "rank { place: position }": True,
+        "rank { ...Place }": True,
+        "rank { rank total }": False,
+    }.items():
+        asked.clear()
+        answered = appsync.ask(page.replace("WANTED", wanted) + (fragment if "..." in wanted else ""))
+        assert "errors" not in answered
+        assert asked == [(8, positions)], wanted
+        ranks_found = [one["rank"] for one in answered["data"]["leaderboard"]["entries"]["items"]]
+        assert None not in [value for one in ranks_found for value in one.values()]
 
 
 def test_nested_fields_of_a_page_of_boards_are_one_invocation_each(api: Api, appsync: AppSync) -> None:
@@ -198,8 +209,6 @@ def test_one_refused_call_of_a_list_does_not_fail_its_neighbours(
 def test_our_own_failure_says_nothing_of_our_inside(
     api: Api, appsync: AppSync, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from core import standings
-
     def fail(*_: object) -> None:
         raise RuntimeError("secret")
 
