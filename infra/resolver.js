@@ -9,7 +9,11 @@ export function request(ctx) {
       arguments: ctx.args,
       identity: ctx.identity,
       source: ctx.source,
-      info: { parentTypeName: ctx.info.parentTypeName, fieldName: ctx.info.fieldName },
+      info: {
+        parentTypeName: ctx.info.parentTypeName,
+        fieldName: ctx.info.fieldName,
+        selectionSetGraphQL: ctx.info.selectionSetGraphQL,
+      },
     },
   };
 }

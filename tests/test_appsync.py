@@ -12,7 +12,7 @@ from graphql import build_schema, is_object_type
 from core import ranking, standings
 from core.boards import Boards
 from core.database import Database
-from core.submit import submit_score
+from core.submit import Submission, submit_score
 from resolvers.appsync import FIELDS, answer, role_of
 from resolvers.schema import sdl
 from tests.appsync_service import DECLARED, AppSync
@@ -77,10 +77,9 @@ def api(db: Database, boards: Boards) -> Api:
             submit_score(
                 db,
                 boards.get(board),
-                participant_id=f"p{place:02}",
-                score=[str(place // 2)],
-                display_name=f"P {place}",
-                metadata='{"a":[1]}',
+                Submission(
+                    f"p{place:02}", [str(place // 2)], display_name=f"P {place}", metadata='{"a":[1]}'
+                ),
                 now=datetime.now(UTC),
             )
     return api
@@ -141,9 +140,7 @@ def test_a_page_and_its_ranks_are_two_invocations(
     db: Database, boards: Boards, api: Api, appsync: AppSync
 ) -> None:
     for place in range(60):
-        submit_score(
-            db, boards.get("board"), participant_id=f"m{place}", score=[str(place)], now=datetime.now(UTC)
-        )
+        submit_score(db, boards.get("board"), Submission(f"m{place}", [str(place)]), now=datetime.now(UTC))
     page = appsync.ask(PAGE, limit=50)["data"]["leaderboard"]["entries"]
     assert len(page["items"]) == 50
     assert sorted(appsync.invocations, key=len) == [

@@ -12,12 +12,13 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from core.boards import Boards
 from core.database import Database
 from core.growth import GROW_AT, growing
 from core.standings import size, top
-from core.submit import submit_score
+from core.submit import Submission, submit_score
 from local.engine import Engine
 from local.stream_reader import connect_streams
 from tests.graphql_api import Api
@@ -124,7 +125,7 @@ def test_a_failed_batch_is_raised_and_loses_nothing_when_it_comes_again(
     event = lambda_event(db)
     counters = db.tables.counters
     db.client.delete_table(TableName=counters)
-    with pytest.raises(db.client.exceptions.ResourceNotFoundException):
+    with pytest.raises(ClientError, match="ResourceNotFoundException"):
         module.handler(event, CONTEXT)
     db.client.create_table(
         TableName=counters,
@@ -163,7 +164,7 @@ def test_maintenance_takes_growing_trees_a_step(
     api.board()
     board = boards.get("board")
     for place in range(GROW_AT + 2):
-        submit_score(db, board, participant_id=f"p{place}", score=["1"], now=datetime.now(UTC))
+        submit_score(db, board, Submission(f"p{place}", [str(10**6 + place)]), now=datetime.now(UTC))
     load("stream_handler").handler(lambda_event(db), CONTEXT)
     assert growing(db)
     capsys.readouterr()
@@ -189,6 +190,12 @@ def test_refused_submissions_are_counted(load: Load, api: Api, capsys: pytest.Ca
     answers = handler([call("2"), call("much")], CONTEXT)
     assert [one.get("errorType") for one in answers] == [None, "InvalidScore"]
     assert metrics(capsys.readouterr().out) == {"RefusedSubmissions": 1}
+    many = call("3")
+    many["info"] = {"parentTypeName": "Mutation", "fieldName": "submitScores"}
+    offer = many["arguments"]["input"]
+    many["arguments"] = {"inputs": [offer, offer | {"score": ["x"]}, offer | {"leaderboardId": "none"}]}
+    assert len(handler(many, CONTEXT)["data"]) == 3
+    assert metrics(capsys.readouterr().out) == {"RefusedSubmissions": 2}
 
 
 def test_the_function_url_says_who_calls_whatever_the_client_sends(load: Load, api: Api) -> None:

@@ -19,7 +19,7 @@ from core.boards import Boards
 from core.database import Database
 from core.growth import GROW_AT, grow_all, mark_growing
 from core.keys import standings_key
-from core.submit import submit_score
+from core.submit import Submission, submit_score
 from core.tables import PROJECTED, RANK_INDEX, TTL_ATTRIBUTE, definitions
 from resolvers.appsync import answer
 from tests.appsync_service import AppSync
@@ -80,7 +80,7 @@ def unused(used: Used, function: str) -> dict[str, set[str]]:
 def fill(db: Database, board_id: str, boards: Boards, entries: int) -> None:
     board = boards.get(board_id)
     for place in range(entries):
-        submit_score(db, board, participant_id=f"p{place:03}", score=["1"], now=datetime.now(UTC))
+        submit_score(db, board, Submission(f"p{place:03}", [str(10**6 + place)]), now=datetime.now(UTC))
 
 
 def test_the_api_may_do_what_it_does_and_no_more(db: Database, boards: Boards, used: Used) -> None:
