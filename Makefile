@@ -10,10 +10,12 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 RUN_READY := .venv/run-ready
 DEV_READY := .venv/dev-ready
 NODE_READY := node_modules/ready
+EMULATOR_READY := build/emulator/ready
+CHECKOV_READY := build/checkov/ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run demo test lint schema requirements clean
+.PHONY: help setup setup-dev run demo test lint infra-test package e2e cold-start schema requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +40,22 @@ lint: setup-dev ## check style, types, layers and that schema.graphql is the cod
 	$(BIN)/lint-imports
 	$(BIN)/python -m resolvers.schema | diff -u schema.graphql -
 
+infra-test: $(CHECKOV_READY) ## check the Terraform: format, types, what variables may do, checkov (needs terraform)
+	terraform fmt -check -recursive infra
+	scripts/terraform-init infra -backend=false >/dev/null
+	terraform -chdir=infra validate
+	terraform -chdir=infra test
+	build/checkov/bin/checkov --directory infra --config-file infra/.checkov.yaml
+
+package: setup-dev ## build the Lambdas' zips into build/package
+	$(BIN)/python scripts/package.py
+
+e2e: package $(EMULATOR_READY) ## apply, drive, re-plan and destroy the platform on an AWS emulator (needs terraform)
+	$(BIN)/pytest tests/e2e $(ARGS)
+
+cold-start: setup-dev ## time the Lambdas' imports against boto3's
+	$(BIN)/python bench/cold_start.py $(ARGS)
+
 schema: setup ## print schema.graphql from the Strawberry types
 	$(BIN)/python -m resolvers.schema > schema.graphql
 
@@ -61,6 +79,13 @@ $(RUN_READY): requirements/run.txt pyproject.toml
 $(DEV_READY): requirements/dev.txt $(RUN_READY)
 	@echo "Installing test tools and linters into .venv (once, about half a minute)"
 	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+# Each in an environment of its own: their pins are not ours.
+build/%/ready: requirements/%.txt
+	@echo "Installing $* into build/$* (once)"
+	@$(PYTHON) -m venv build/$*
+	@build/$*/bin/pip --quiet --disable-pip-version-check install -r $<
 	@touch $@
 
 # No lock file: it would name a registry, and one platform's checksum of the engine alone. The engine is

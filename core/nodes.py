@@ -249,12 +249,17 @@ def get_nodes(db: Database, board: Board, standings: str, names: Iterable[str]) 
 
 def query_nodes(db: Database, partition: str, prefix: str) -> Iterator[Item]:
     """Read a partition's items whose name starts with `prefix`: half a read unit for each 4 KB of them."""
+    condition = "standings = :standings"
+    values: dict[str, AttributeValueTypeDef] = {":standings": {"S": partition}}
+    if prefix:  # DynamoDB refuses an empty string in a key condition
+        condition += " AND begins_with(node, :prefix)"
+        values[":prefix"] = {"S": prefix}
     start: dict[str, Any] = {}
     while True:
         answer = db.client.query(
             TableName=db.tables.counters,
-            KeyConditionExpression="standings = :standings AND begins_with(node, :prefix)",
-            ExpressionAttributeValues={":standings": {"S": partition}, ":prefix": {"S": prefix}},
+            KeyConditionExpression=condition,
+            ExpressionAttributeValues=values,
             **start,
         )
         yield from answer["Items"]

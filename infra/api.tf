@@ -1,0 +1,157 @@
+locals {
+  # AppSync opens to its default mode alone whatever is not marked. All may read and subscribe, so all types are
+  # marked with all modes; Mutation with IAM alone.
+  readers = join(" ", concat(
+    ["@aws_iam", "@aws_api_key"],
+    try(var.sign_in.cognito_user_pool_id, null) == null ? [] : ["@aws_cognito_user_pools"],
+    try(var.sign_in.oidc_issuer, null) == null ? [] : ["@aws_oidc"],
+  ))
+  schema = replace(
+    replace(file("${path.module}/../schema.graphql"), "/(?m)^type (\\w+) \\{/", "type $1 ${local.readers} {"),
+    "type Mutation ${local.readers} {", "type Mutation @aws_iam {"
+  )
+
+  # Type by type, field by field: how many calls go into one, 0 for each by itself.
+  fields = merge([
+    for type, fields in jsondecode(file("${path.module}/../resolvers/appsync_fields.json")) : {
+      for field, batch in fields : "${type}.${field}" => { type = type, field = field, batch = batch }
+    }
+  ]...)
+}
+
+resource "aws_appsync_graphql_api" "api" {
+  name                 = var.name_prefix
+  schema               = local.schema
+  authentication_type  = "AWS_IAM"
+  xray_enabled         = var.tracing
+  query_depth_limit    = var.query_depth_limit
+  resolver_count_limit = var.resolver_count_limit
+  introspection_config = var.introspection ? "ENABLED" : "DISABLED"
+  tags                 = var.tags
+
+  additional_authentication_provider {
+    authentication_type = "API_KEY"
+  }
+
+  dynamic "additional_authentication_provider" {
+    for_each = try(var.sign_in.cognito_user_pool_id, null) == null ? [] : [var.sign_in.cognito_user_pool_id]
+    content {
+      authentication_type = "AMAZON_COGNITO_USER_POOLS"
+      user_pool_config {
+        user_pool_id = additional_authentication_provider.value
+      }
+    }
+  }
+
+  dynamic "additional_authentication_provider" {
+    for_each = try(var.sign_in.oidc_issuer, null) == null ? [] : [var.sign_in.oidc_issuer]
+    content {
+      authentication_type = "OPENID_CONNECT"
+      openid_connect_config {
+        issuer = additional_authentication_provider.value
+      }
+    }
+  }
+
+  dynamic "log_config" {
+    for_each = aws_iam_role.api_logs
+    content {
+      cloudwatch_logs_role_arn = log_config.value.arn
+      field_log_level          = var.api_log_level
+      exclude_verbose_content  = true # headers, among them keys, and what clients send
+    }
+  }
+}
+
+# AppSync writes to this group by its id, and would otherwise make it without an end.
+resource "aws_cloudwatch_log_group" "api" {
+  count = var.api_log_level == "NONE" ? 0 : 1
+
+  name              = "/aws/appsync/apis/${aws_appsync_graphql_api.api.id}"
+  retention_in_days = var.log_retention_days
+  kms_key_id        = var.kms_key_arn
+  tags              = var.tags
+}
+
+resource "aws_appsync_api_key" "key" {
+  for_each = var.api_keys
+
+  api_id      = aws_appsync_graphql_api.api.id
+  description = each.key
+  expires     = each.value
+}
+
+resource "aws_appsync_datasource" "api" {
+  api_id           = aws_appsync_graphql_api.api.id
+  name             = "resolvers"
+  type             = "AWS_LAMBDA"
+  service_role_arn = aws_iam_role.api_calls.arn
+
+  lambda_config {
+    function_arn = aws_lambda_function.function["api"].arn
+  }
+}
+
+resource "aws_appsync_resolver" "field" {
+  for_each = local.fields
+
+  api_id         = aws_appsync_graphql_api.api.id
+  type           = each.value.type
+  field          = each.value.field
+  data_source    = aws_appsync_datasource.api.name
+  max_batch_size = each.value.batch
+  code           = templatefile("${path.module}/resolver.js", { operation = each.value.batch > 0 ? "BatchInvoke" : "Invoke" })
+
+  runtime {
+    name            = "APPSYNC_JS"
+    runtime_version = "1.0.0"
+  }
+}
+
+resource "aws_wafv2_web_acl" "api" {
+  count = var.waf_rate_limit == null ? 0 : 1
+
+  name        = "${var.name_prefix}-api"
+  description = "Blocks an address that asks too often."
+  scope       = "REGIONAL"
+  tags        = var.tags
+
+  default_action {
+    allow {}
+  }
+
+  rule {
+    name     = "rate"
+    priority = 1
+
+    action {
+      block {}
+    }
+
+    statement {
+      rate_based_statement {
+        limit              = var.waf_rate_limit
+        aggregate_key_type = "IP"
+      }
+    }
+
+    visibility_config {
+      cloudwatch_metrics_enabled = true
+      metric_name                = "${var.name_prefix}-rate"
+      sampled_requests_enabled   = true
+    }
+  }
+
+  visibility_config {
+    cloudwatch_metrics_enabled = true
+    metric_name                = "${var.name_prefix}-api"
+    sampled_requests_enabled   = true
+  }
+}
+
+resource "aws_wafv2_web_acl_association" "api" {
+  count = var.waf_rate_limit == null ? 0 : 1
+
+  resource_arn = aws_appsync_graphql_api.api.arn
+  web_acl_arn  = aws_wafv2_web_acl.api[0].arn
+}

@@ -1,0 +1,84 @@
+data "aws_caller_identity" "current" {}
+data "aws_partition" "current" {}
+data "aws_region" "current" {}
+
+locals {
+  account     = data.aws_caller_identity.current.account_id
+  partition   = data.aws_partition.current.partition
+  region      = data.aws_region.current.name
+  package_dir = coalesce(var.package_dir, "${path.module}/../build/package")
+  # Which zips there are, and the Python that their bytecode is for.
+  package = jsondecode(file("${local.package_dir}/package.json"))
+
+  functions = {
+    for name, one in {
+      api         = { zip = "api", timeout = 30, what = "Answers AppSync." }
+      http        = { zip = "http", timeout = 30, what = "Answers plain HTTP." }
+      stream      = { zip = "worker", timeout = 120, what = "Counts the scores' changes." }
+      maintenance = { zip = "worker", timeout = 300, what = "Grows the counters." }
+    } : name => one if name != "http" || var.http_authorization != "DISABLED"
+  }
+}
+
+resource "aws_cloudwatch_log_group" "function" {
+  for_each = local.functions
+
+  name              = "/aws/lambda/${var.name_prefix}-${each.key}"
+  retention_in_days = var.log_retention_days
+  kms_key_id        = var.kms_key_arn
+  tags              = var.tags
+}
+
+resource "aws_lambda_function" "function" {
+  for_each = local.functions
+
+  function_name                  = "${var.name_prefix}-${each.key}"
+  description                    = each.value.what
+  filename                       = "${local.package_dir}/${local.package.zips[each.value.zip]}"
+  source_code_hash               = filebase64sha256("${local.package_dir}/${local.package.zips[each.value.zip]}")
+  handler                        = "resolvers.${each.key}_handler.handler"
+  runtime                        = local.package.runtime
+  architectures                  = [var.architecture]
+  memory_size                    = lookup(var.memory_size, each.key, 1024)
+  timeout                        = each.value.timeout
+  reserved_concurrent_executions = lookup(var.reserved_concurrency, each.key, -1)
+  role                           = aws_iam_role.function[each.key].arn
+  kms_key_arn                    = var.kms_key_arn
+  tags                           = var.tags
+
+  environment {
+    variables = {
+      LEADERBOARD_NAME_PREFIX = var.name_prefix
+      LEADERBOARD_TRACING     = tostring(var.tracing)
+    }
+  }
+
+  logging_config {
+    log_format = "Text" # the functions write JSON themselves, and metrics among it
+    log_group  = aws_cloudwatch_log_group.function[each.key].name
+  }
+
+  tracing_config {
+    mode = var.tracing ? "Active" : "PassThrough"
+  }
+
+  # A function that starts before it may do what it does would fail its first calls.
+  depends_on = [aws_iam_role_policy.function]
+}
+
+resource "aws_lambda_function_url" "http" {
+  count = var.http_authorization == "DISABLED" ? 0 : 1
+
+  function_name      = aws_lambda_function.function["http"].function_name
+  authorization_type = var.http_authorization
+}
+
+resource "aws_lambda_permission" "http_anyone" {
+  count = var.http_authorization == "NONE" ? 1 : 0
+
+  statement_id           = "anyone"
+  action                 = "lambda:InvokeFunctionUrl"
+  function_name          = aws_lambda_function.function["http"].function_name
+  principal              = "*"
+  function_url_auth_type = "NONE"
+}

@@ -1,0 +1,182 @@
+# The same tables as core/tables.py, which a test compares. Nothing here but a name or a key replaces a table, and
+# none of those is a variable except name_prefix.
+locals {
+  on_demand = var.provisioned_capacity == null
+  # Where capacity is provisioned it starts at the least and scales itself from there.
+  least = { for table in ["scores", "counters", "boards"] : table => local.on_demand ? null : var.provisioned_capacity[table] }
+
+  tables = {
+    scores   = aws_dynamodb_table.scores
+    counters = aws_dynamodb_table.counters
+    boards   = aws_dynamodb_table.boards
+    archives = aws_dynamodb_table.archives
+  }
+}
+
+resource "aws_dynamodb_table" "scores" {
+  name                        = "${var.name_prefix}-scores"
+  billing_mode                = local.on_demand ? "PAY_PER_REQUEST" : "PROVISIONED"
+  read_capacity               = local.on_demand ? null : local.least.scores.read_min
+  write_capacity              = local.on_demand ? null : local.least.scores.write_min
+  hash_key                    = "participant"
+  range_key                   = "standings"
+  stream_enabled              = true
+  stream_view_type            = "NEW_AND_OLD_IMAGES"
+  deletion_protection_enabled = var.deletion_protection
+  tags                        = var.tags
+
+  attribute {
+    name = "participant"
+    type = "S"
+  }
+
+  attribute {
+    name = "standings"
+    type = "S"
+  }
+
+  attribute {
+    name = "rank_shard"
+    type = "S"
+  }
+
+  attribute {
+    name = "rank_key"
+    type = "B"
+  }
+
+  global_secondary_index {
+    name               = "by_rank"
+    hash_key           = "rank_shard"
+    range_key          = "rank_key"
+    projection_type    = "INCLUDE"
+    non_key_attributes = ["achieved_at", "submissions", "version", "display_name", "metadata"]
+    read_capacity      = local.on_demand ? null : local.least.scores.read_min
+    write_capacity     = local.on_demand ? null : local.least.scores.write_min
+  }
+
+  ttl {
+    attribute_name = "expires_at"
+    enabled        = true
+  }
+
+  point_in_time_recovery {
+    enabled = var.point_in_time_recovery
+  }
+
+  server_side_encryption {
+    enabled     = var.kms_key_arn != null
+    kms_key_arn = var.kms_key_arn
+  }
+
+  lifecycle {
+    # Autoscaling moves these. The index's units cannot be told from the index itself here: a release that
+    # changes the index has to lift this line.
+    ignore_changes = [read_capacity, write_capacity, global_secondary_index]
+  }
+}
+
+resource "aws_dynamodb_table" "counters" {
+  name                        = "${var.name_prefix}-counters"
+  billing_mode                = local.on_demand ? "PAY_PER_REQUEST" : "PROVISIONED"
+  read_capacity               = local.on_demand ? null : local.least.counters.read_min
+  write_capacity              = local.on_demand ? null : local.least.counters.write_min
+  hash_key                    = "standings"
+  range_key                   = "node"
+  deletion_protection_enabled = var.deletion_protection
+  tags                        = var.tags
+
+  attribute {
+    name = "standings"
+    type = "S"
+  }
+
+  attribute {
+    name = "node"
+    type = "S"
+  }
+
+  point_in_time_recovery {
+    enabled = var.point_in_time_recovery
+  }
+
+  server_side_encryption {
+    enabled     = var.kms_key_arn != null
+    kms_key_arn = var.kms_key_arn
+  }
+
+  lifecycle {
+    ignore_changes = [read_capacity, write_capacity]
+  }
+}
+
+resource "aws_dynamodb_table" "boards" {
+  name                        = "${var.name_prefix}-boards"
+  billing_mode                = local.on_demand ? "PAY_PER_REQUEST" : "PROVISIONED"
+  read_capacity               = local.on_demand ? null : local.least.boards.read_min
+  write_capacity              = local.on_demand ? null : local.least.boards.write_min
+  hash_key                    = "board"
+  deletion_protection_enabled = var.deletion_protection
+  tags                        = var.tags
+
+  attribute {
+    name = "board"
+    type = "S"
+  }
+
+  attribute {
+    name = "listed"
+    type = "S"
+  }
+
+  global_secondary_index {
+    name            = "by_id"
+    hash_key        = "listed"
+    range_key       = "board"
+    projection_type = "ALL"
+    read_capacity   = local.on_demand ? null : local.least.boards.read_min
+    write_capacity  = local.on_demand ? null : local.least.boards.write_min
+  }
+
+  point_in_time_recovery {
+    enabled = var.point_in_time_recovery
+  }
+
+  server_side_encryption {
+    enabled     = var.kms_key_arn != null
+    kms_key_arn = var.kms_key_arn
+  }
+
+  lifecycle {
+    ignore_changes = [read_capacity, write_capacity, global_secondary_index]
+  }
+}
+
+# Written once and read rarely: on demand always.
+resource "aws_dynamodb_table" "archives" {
+  name                        = "${var.name_prefix}-archives"
+  billing_mode                = "PAY_PER_REQUEST"
+  hash_key                    = "archive"
+  range_key                   = "chunk"
+  deletion_protection_enabled = var.deletion_protection
+  tags                        = var.tags
+
+  attribute {
+    name = "archive"
+    type = "S"
+  }
+
+  attribute {
+    name = "chunk"
+    type = "S"
+  }
+
+  point_in_time_recovery {
+    enabled = var.point_in_time_recovery
+  }
+
+  server_side_encryption {
+    enabled     = var.kms_key_arn != null
+    kms_key_arn = var.kms_key_arn
+  }
+}

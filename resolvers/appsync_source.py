@@ -1,0 +1,132 @@
+"""The parents of nested fields, made again from the source that AppSync hands to their calls.
+
+A source is what the parent's call returned. A board and a participant are known by their ids. An entry's
+source also says where it was found, in a field that is not in the public schema: without it, each entry of a
+page would be read again for its rank.
+"""
+
+import base64
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import strawberry
+
+from core.boards import Boards
+from core.errors import LeaderboardNotFound
+from core.model import Board, Place
+from core.model import Entry as CoreEntry
+from core.rank_key import decode_score
+from resolvers.scalars import parse_date_time
+from resolvers.types.archive import Archive
+from resolvers.types.board import Leaderboard
+from resolvers.types.entry import Entry, Participant
+
+SOURCE_FIELD = "_source"
+
+Source = Mapping[str, Any]
+
+
+def pack_entry(entry: Entry) -> str:
+    """Write what an entry's rank is found by: its board's generation, its rank key and its place."""
+    one = entry.source
+    place = one.place
+    return json.dumps(
+        [
+            one.board.generation,
+            _text(one.rank_key),
+            one.version,
+            entry.standing,
+            place and [_text(place.anchor), place.steps, place.tie_start, place.tie_end],
+        ],
+        separators=(",", ":"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The boards that some calls' sources name, by id, and by id and generation for entries."""
+
+    current: Mapping[str, Board]
+    by_generation: Mapping[tuple[str, str], Board | None]
+
+    @classmethod
+    def read(cls, boards: Boards, calls: Iterable[Mapping[str, Any]]) -> "Sources":
+        """Read each board once: half a read unit, and nothing while remembered."""
+        current, generations = set(), set()
+        for call in calls:
+            source = call.get("source") or {}
+            if call["info"]["parentTypeName"] == "Leaderboard":
+                current.add(source["id"])
+            elif SOURCE_FIELD in source:
+                generations.add((source["leaderboardId"], json.loads(source[SOURCE_FIELD])[0]))
+        found = boards.get_many(current | {board_id for board_id, _ in generations})
+        return cls(
+            found,
+            {
+                (board_id, generation): (
+                    found[board_id]
+                    if board_id in found and found[board_id].generation == generation
+                    else boards.get_generation(board_id, generation)
+                )
+                for board_id, generation in generations
+            },
+        )
+
+    def parent(self, type_name: str, call: Mapping[str, Any]) -> object:
+        """Make the object again whose field is called for; None for a root field.
+
+        Raises:
+            LeaderboardNotFound: the board has been deleted since its parent's call.
+        """
+        source: Source = call.get("source") or {}
+        match type_name:
+            case "Leaderboard":
+                return Leaderboard.of(_there(self.current.get(source["id"]), source["id"]))
+            case "Participant":
+                return Participant(id=strawberry.ID(source["id"]), display_name=source.get("displayName"))
+            case "Entry":
+                return self._entry(source)
+            case "Archive":
+                return Archive(
+                    id=strawberry.ID(source["id"]),
+                    leaderboard_id=strawberry.ID(source["leaderboardId"]),
+                    period=source["period"],
+                    taken_at=parse_date_time(source["takenAt"]),
+                    size=source["size"],
+                )
+        return None
+
+    def _entry(self, source: Source) -> Entry:
+        generation, key, version, standing, place = json.loads(source[SOURCE_FIELD])
+        board_id = source["leaderboardId"]
+        board = _there(self.by_generation[board_id, generation], board_id)
+        rank_key = base64.b64decode(key)
+        return Entry.of(
+            CoreEntry(
+                board=board,
+                period=source["period"],
+                participant_id=source["participant"]["id"],
+                display_name=source["participant"].get("displayName"),
+                score=decode_score(board, rank_key),
+                achieved_at=parse_date_time(source["achievedAt"]),
+                submissions=source["submissions"],
+                metadata=None,
+                hidden=source["hidden"],
+                version=version,
+                rank_key=rank_key,
+                place=place and Place(place[0] and base64.b64decode(place[0]), *place[1:]),
+            ),
+            standing=standing,
+        )
+
+
+def _there(board: Board | None, board_id: str) -> Board:
+    if board is None:
+        raise LeaderboardNotFound(f"there is no leaderboard {board_id!r}")
+    return board
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else base64.b64encode(value).decode()

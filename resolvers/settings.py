@@ -1,0 +1,33 @@
+"""What a Lambda is told by its environment, read once at cold start."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.database import Database, Tables, connect
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The stack that a function belongs to, and whether its calls are traced."""
+
+    name_prefix: str
+    region: str
+    tracing: bool
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
+        """Read LEADERBOARD_NAME_PREFIX, LEADERBOARD_TRACING ("true" or not) and Lambda's own AWS_REGION.
+
+        Raises:
+            KeyError: naming the variable that is missing.
+        """
+        return cls(
+            name_prefix=environment["LEADERBOARD_NAME_PREFIX"],
+            region=environment["AWS_REGION"],
+            tracing=environment.get("LEADERBOARD_TRACING") == "true",
+        )
+
+    def connect(self) -> Database:
+        """Open the stack's tables under the function's own role; no call is made."""
+        return connect(Tables.with_prefix(self.name_prefix), region=self.region)

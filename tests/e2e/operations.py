@@ -1,0 +1,194 @@
+"""What a client does with the API, in order; the same operations run on AppSync and on the local server."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+LINE = """
+fragment Line on Entry {
+  leaderboardId period achievedAt submissions hidden metadata
+  participant { id displayName } score { value number display }
+}
+"""
+RANKED = (
+    """
+fragment Ranked on Entry {
+  ...Line
+  rank { rank position total percentile exact lowerBound upperBound bucket { name from to topPercent } }
+}
+"""
+    + LINE
+)
+BOARD = """
+fragment Board on Leaderboard {
+  id title components { name kind order decimals min max } policy tieBreak periods timeZone counterMode
+  rankBuckets { name from to topPercent } version
+}
+"""
+CREATE = (
+    "mutation ($input: CreateLeaderboardInput!) { createLeaderboard(input: $input) { ...Board } }" + BOARD
+)
+SUBMIT = (
+    """mutation ($input: SubmitScoreInput!) { submitScore(input: $input) {
+  accepted duplicate previousScore { value } entries { ...Line } } }"""
+    + LINE
+)
+
+
+class Operation(NamedTuple):
+    """A query and its variables; the key says who asks."""
+
+    name: str
+    query: str
+    variables: Mapping[str, Any] = MappingProxyType({})
+    signed: bool = False
+
+
+def _submissions() -> list[Operation]:
+    found = []
+    for place in range(12):
+        offer = {
+            "leaderboardId": "race",
+            "participantId": f"driver-{place:02}",
+            "score": [str(100 - place // 2)],
+            "achievedAt": f"2026-11-29T12:00:{place:02}Z",
+            "displayName": f"Driver {place}",
+            "metadata": f'{{"car":{place}}}',
+        }
+        found.append(Operation(f"submit {place}", SUBMIT, {"input": offer}, signed=True))
+    lap = {
+        "leaderboardId": "laps",
+        "participantId": "driver-03",
+        "score": ["1:27.452", "-3"],
+        "achievedAt": "2026-11-29T12:00:00+01:00",
+    }
+    found.append(Operation("submit a composite", SUBMIT, {"input": lap}, signed=True))
+    return found
+
+
+def _refused(name: str, **changes: Any) -> Operation:
+    offer = {"leaderboardId": "race", "participantId": "driver-00", "score": ["1"]} | changes
+    return Operation(name, SUBMIT, {"input": offer}, signed=True)
+
+
+WRITES = [
+    Operation("create", CREATE, {"input": {"id": "race", "title": "The race"}}, signed=True),
+    Operation(
+        "create a composite",
+        CREATE,
+        {
+            "input": {
+                "id": "laps",
+                "components": [
+                    {"name": "time", "kind": "DURATION", "order": "ASCENDING"},
+                    {"name": "grip", "min": "-10", "max": "10"},
+                ],
+                "policy": "LATEST",
+                "tieBreak": "PARTICIPANT",
+                "rankBuckets": [{"name": "Podium", "to": 3}, {"name": "The rest"}],
+            }
+        },
+        signed=True,
+    ),
+    Operation("create again", CREATE, {"input": {"id": "race"}}, signed=True),
+    Operation("create without leave", CREATE, {"input": {"id": "mine"}}),
+    *_submissions(),
+    _refused("a worse score"),
+    _refused("no number", score=["fast"]),
+    _refused("no such board", leaderboardId="nowhere"),
+    _refused("an id too long", participantId="x" * 300),
+    _refused("not there yet", submissionId="1"),
+    Operation(
+        "update",
+        "mutation ($input: UpdateLeaderboardInput!) { updateLeaderboard(input: $input) { title version } }",
+        {"input": {"id": "race", "version": 1, "title": None}},
+        signed=True,
+    ),
+    Operation(
+        "update what has changed",
+        "mutation ($input: UpdateLeaderboardInput!) { updateLeaderboard(input: $input) { title version } }",
+        {"input": {"id": "race", "version": 1, "title": "Mine"}},
+        signed=True,
+    ),
+    Operation(
+        "update an entry",
+        "mutation ($input: UpdateEntryInput!) { updateEntry(input: $input) { ...Line } }" + LINE,
+        {
+            "input": {
+                "leaderboardId": "race",
+                "participantId": "driver-05",
+                "displayName": "Five",
+                "metadata": None,
+            }
+        },
+        signed=True,
+    ),
+    Operation(
+        "remove",
+        'mutation { removeEntry(leaderboardId: "race", participantId: "driver-11") { ...Ranked } }' + RANKED,
+        signed=True,
+    ),
+    Operation(
+        "remove again",
+        'mutation { removeEntry(leaderboardId: "race", participantId: "driver-11") { hidden } }',
+        signed=True,
+    ),
+    Operation("archive", 'mutation { archiveLeaderboard(leaderboardId: "race") { id } }', signed=True),
+]
+
+READS = [
+    Operation("a board", 'query { leaderboard(id: "race") { ...Board size } }' + BOARD),
+    Operation("no board", 'query { leaderboard(id: "nowhere") { id } }'),
+    Operation(
+        "boards",
+        "query { leaderboards { nextToken items { ...Board size top { ...Ranked } } } }" + BOARD + RANKED,
+    ),
+    Operation(
+        "one field with other arguments, by aliases",
+        """query ($three: Int) { leaderboard(id: "race") {
+          best: top(limit: 1) { ...Ranked } podium: top(limit: $three) { participant { id } rank { rank } }
+          first: entry(participantId: "driver-00") { rank { rank } }
+          last: entry(participantId: "driver-10") { auto: rank { rank } tree: rank(strategy: TREE) { exact } }
+        } }"""
+        + RANKED,
+        {"three": 3},
+    ),
+    Operation(
+        "a page with ranks",
+        'query { leaderboard(id: "race") { entries(limit: 50) { nextToken items { ...Ranked } } } }' + RANKED,
+    ),
+    Operation(
+        "an entry",
+        'query { leaderboard(id: "laps") { entry(participantId: "driver-03") { ...Ranked } } }' + RANKED,
+    ),
+    Operation("no entry", 'query { leaderboard(id: "laps") { entry(participantId: "nobody") { hidden } } }'),
+    Operation(
+        "around",
+        'query { leaderboard(id: "race") { around(participantId: "driver-06", radius: 2) { ...Ranked } } }'
+        + RANKED,
+    ),
+    Operation(
+        "around nobody", 'query { leaderboard(id: "race") { around(participantId: "nobody") { hidden } } }'
+    ),
+    Operation(
+        "some entries",
+        """query { leaderboard(id: "race") {
+          entriesOf(participantIds: ["driver-09", "driver-01", "nobody"]) { ...Ranked } } }"""
+        + RANKED,
+    ),
+    Operation(
+        "a participant",
+        'query { participant(id: "driver-03") { displayName entries { nextToken items { ...Ranked } } } }'
+        + RANKED,
+    ),
+    Operation("no participant", 'query { participant(id: "nobody") { id } }'),
+    Operation("a limit too high", 'query { leaderboard(id: "race") { id top(limit: 101) { hidden } } }'),
+    Operation(
+        "a token of another list",
+        'query { leaderboard(id: "race") { entries(nextToken: "no") { nextToken } } }',
+    ),
+    Operation("archives", 'query { leaderboard(id: "race") { id archives { nextToken } } }'),
+    Operation(
+        "a period that the board has not", 'query { leaderboard(id: "race") { size(period: "daily") } }'
+    ),
+]
