@@ -117,11 +117,12 @@ class Trees:
         return tree, leaves
 
     def stretch(self, standings: str, tree: int, path: Path, child: int) -> tuple[bytes, bytes | None]:
-        """Give the stretch of a known node's child, from (inclusive) and to (exclusive)."""
-        nodes = self._of(standings).nodes[tree]
+        """Give a child's stretch, from (inclusive) and to (exclusive), as far as nodes are known."""
+        nodes = self._of(standings).nodes.get(tree, {})
         low, high = b"", None
         for at, step in enumerate((*path, child)):
-            low, high = nodes[path[:at]].bounds(step, low, high)
+            if path[:at] in nodes:
+                low, high = nodes[path[:at]].bounds(step, low, high)
         return low, high
 
     def current(self, standings: str) -> int:
