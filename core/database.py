@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,6 +15,7 @@ from botocore.session import Session
 
 from core.errors import Throttled
 from core.memory import Memory
+from core.parallel import run_all
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -160,15 +163,22 @@ def batch_get(
 ) -> list[dict[str, Any]]:
     """Read items by their keys, in no order: half a read unit for each 4 KB of an item, twice if consistent.
 
-    One round trip for each 100 keys, and more where DynamoDB leaves some for later.
+    One round trip, and more where DynamoDB leaves some for later.
     """
+    batches = [keys[start : start + _BATCH_GET_LIMIT] for start in range(0, len(keys), _BATCH_GET_LIMIT)]
+    found = run_all([partial(_get_batch, db, table, batch, consistent) for batch in batches])
+    return list(chain.from_iterable(found))
+
+
+def _get_batch(
+    db: Database,
+    table: str,
+    keys: "Sequence[Mapping[str, AttributeValueTypeDef]]",
+    consistent: bool,  # noqa: FBT001
+) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    waiting = list(keys)
-    while waiting:
-        batch, waiting = waiting[:_BATCH_GET_LIMIT], waiting[_BATCH_GET_LIMIT:]
-        answer = db.client.batch_get_item(RequestItems={table: {"Keys": batch, "ConsistentRead": consistent}})
+    while keys:
+        answer = db.client.batch_get_item(RequestItems={table: {"Keys": keys, "ConsistentRead": consistent}})
         found += answer["Responses"].get(table, [])
-        left = answer.get("UnprocessedKeys", {})
-        if table in left:
-            waiting += left[table]["Keys"]
+        keys = answer.get("UnprocessedKeys", {}).get(table, {"Keys": []})["Keys"]
     return found

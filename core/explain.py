@@ -26,7 +26,7 @@ def explain(db: Database, board: Board, standings: str) -> list[tuple[str, str]]
     growing = sum(len(node.grown.keys() - node.settled) for node, _ in known.values())
     depth = 1 + max(len(path) for path in known)
     shards = counter_shards(board)
-    coarse = 0.5 * (depth + 1) * shards
+    coarse = 0.5 * (1 + depth * shards)
     return [
         ("order", _order(board)),
         ("rank key", f"{rank_key.longest(board, 0)} bytes and the participant's id"),

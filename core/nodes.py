@@ -240,11 +240,12 @@ def get_node(db: Database, standings: str, name: str, *, consistent: bool = Fals
 
 
 def get_nodes(db: Database, board: Board, standings: str, names: Iterable[str]) -> dict[str, Item]:
-    """Read several nodes at once, leaving out those that are not there.
+    """Read several nodes in one round trip, leaving out those that are not there.
 
-    Costs half a read unit for each 4 KB of a node, for each counter shard; one round trip for 100 of them.
+    Costs half a read unit for each 4 KB of a node, for each counter shard; the `trees` item is in the first.
     """
-    keys = [node_key(one, name) for one in partitions(board, standings) for name in names]
+    shards = partitions(board, standings)
+    keys = [node_key(one, name) for name in names for one in (shards[:1] if name == TREES_NODE else shards)]
     return merge_shards(standings, batch_get(db, db.tables.counters, keys))
 
 
@@ -308,7 +309,10 @@ def as_of(board: Board, nodes: Iterable[Item], read_at: datetime) -> datetime:
 
 
 def read_size(db: Database, board: Board, standings: str) -> int:
-    """Read the number of ranked entries, as far as counted: a read unit for each counter shard."""
+    """Read the number of ranked entries, as far as counted.
+
+    Costs half a read unit, and another for each counter shard.
+    """
     first = node_name(0, ())
     items = get_nodes(db, board, standings, [TREES_NODE, first])
     tree = int(items[TREES_NODE]["current"]["N"]) if TREES_NODE in items else 0

@@ -16,7 +16,8 @@ from core import growth, ladder
 from core.board import ComponentInput
 from core.boards import Boards
 from core.database import Database, metered
-from core.model import Entry, Rank, RankStrategy
+from core.model import CounterMode, Entry, Rank, RankStrategy
+from core.nodes import partitions
 from core.ranking import ranks
 from core.standings import entries, entry, top
 from tests.graphql_api import Api
@@ -104,6 +105,28 @@ def test_a_rank_reads_its_entry_and_a_node_a_level(
         by_default = spend(db, partial(find, twin, participant, AUTO, positions=False))
         assert by_default.units <= 4
         assert len(by_default.waves) <= 2
+
+
+def test_writers_counters_are_read_from_each_counter_shard(db: Database, boards: Boards) -> None:
+    """What is not counted is in the first one alone; and as many shards as there may be are one wave."""
+    twin = Twin.make(
+        db,
+        boards,
+        components=bounded(10_000),
+        expected_size=10**5,
+        counter_mode=CounterMode.TRANSACTIONAL,
+        peak_writes_per_second=5000,
+    )
+    fill(twin, [number * 128 for number in range(79)])
+    shards = len(partitions(twin.board, twin.standings))
+    assert shards == 32
+    find(twin, "p40", TREE, positions=False)
+    spent = spend(db, partial(find, twin, "p40", TREE, positions=False))
+    assert spent == Spent(0.5 + 0.5 + 0.5 * 2 * shards, [["GetItem"], ["BatchGetItem"]])
+    found = [replace(one, place=None) for one in twin.check_pages(79)[0]]
+    rank_all = partial(ranks, db, twin.board, ALL_TIME, found, TREE, positions=False)
+    rank_all()
+    assert len(spend(db, rank_all).waves) == 1
 
 
 def test_a_page_within_one_tie_reads_no_entries(db: Database, boards: Boards, drain: Drain) -> None:

@@ -14,7 +14,7 @@ from core.consistency import check, rebuild
 from core.database import Database, metered
 from core.edit import remove_entry
 from core.errors import Throttled
-from core.growth import grow
+from core.growth import grow, rewrite
 from core.model import CounterMode, RankStrategy, ScorePolicy
 from core.standings import entry, size
 from tests.growing import Grower
@@ -221,6 +221,51 @@ def test_a_transaction_that_cannot_be_is_no_conflict(
     with pytest.raises(db.client.exceptions.TransactionCanceledException):
         submit_to(db, twin.board, "p", (1,), NOW)
     assert len(tries) == 1
+
+
+@pytest.mark.parametrize("score", [2**30, None], ids=["submitting", "removing"])
+@pytest.mark.parametrize("meanwhile", ["submit", "remove", "touch"])
+def test_what_changed_since_it_was_read_is_read_again(
+    db: Database,
+    boards: Boards,
+    drain: Drain,
+    monkeypatch: pytest.MonkeyPatch,
+    score: int | None,
+    meanwhile: str,
+) -> None:
+    """A transaction counts from the entry as it was read; a node born since counts it once it is touched."""
+    grower = Grower.make(monkeypatch, drain, grow_at=3, inner=4)
+    twin = Twin.make(
+        db, boards, counter_mode=TRANSACTIONAL, policy=ScorePolicy.LATEST, peak_writes_per_second=40
+    )
+    for number in range(9):
+        twin.submit("p" if number == 4 else f"q{number}", 2**20 + number)
+    drain()
+    grow(db, twin.board, twin.standings)  # announces a node
+    grower.clock.advance(nodes.LEAD + nodes.TRUST)
+    found = entry(db, twin.board, ALL_TIME, "p")
+    assert found is not None
+    others = {
+        "submit": lambda: submit_to(db, twin.board, "p", (2**10,), NOW),
+        "remove": lambda: remove_entry(db, twin.board, "p"),
+        "touch": lambda: rewrite(db, twin.board, twin.standings, [found.rank_key], nodes.now_ms()),
+    }
+    waiting = [others[meanwhile]]
+
+    def another_is_faster(operation: str, _: Request) -> None:
+        if operation == "TransactWriteItems" and waiting:
+            waiting.pop()()
+
+    intercept(monkeypatch, db, another_is_faster)
+    change(twin, score)
+    assert not waiting
+    twin.oracle.remove("p")
+    if left := entry(db, twin.board, ALL_TIME, "p"):
+        twin.oracle.entries["p"] = standing_of(left)
+    assert (left.score if left else None) == (score and (score,))
+    grower.grow(twin)
+    check_at_once(twin)
+    assert not drifts(twin)
 
 
 def test_a_tree_grows_though_its_nodes_are_being_written_to(

@@ -14,9 +14,9 @@ from core.consistency import check
 from core.database import Database
 from core.growth import grow
 from core.model import SortOrder, TieBreak
-from core.nodes import LEAD
+from core.nodes import LEAD, TRUST
 from tests.distributions import DISTRIBUTIONS, Draw
-from tests.growing import Grower
+from tests.growing import Grower, levels
 from tests.test_machine import definitions
 from tests.twin import Twin
 
@@ -92,6 +92,24 @@ def test_every_strategy_agrees_with_the_oracle(
     twin.check_strategies(page_sizes=(), participants=())
     assert grower.grow(twin) >= max(3, grown)
     twin.check_strategies(participants=life.some())
+
+
+def test_readers_stay_above_a_node_until_it_counts_all(
+    db: Database, boards: Boards, drain: Drain, grower: Grower
+) -> None:
+    twin = Twin.make(db, boards)
+    for number in range(10):
+        twin.submit(f"p{number}", 600_000 + number)
+    drain()
+    for _ in range(3):  # announce; touch the entries, which the stream tells of; settle?
+        assert grow(db, twin.board, twin.standings)
+        grower.clock.advance(LEAD + TRUST)
+        twin.check_strategies()
+    assert levels(twin) == 1
+    drain()
+    assert grow(db, twin.board, twin.standings)
+    assert levels(twin) == 2
+    twin.check_strategies()
 
 
 # Random lives, of boards of every kind
