@@ -15,7 +15,7 @@ CHECKOV_READY := build/checkov/ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run demo test lint infra-test package e2e cold-start schema requirements clean
+.PHONY: help setup setup-dev run demo test test-thorough lint infra-test package e2e cold-start schema requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,8 +30,11 @@ run: setup ## run the whole stack on http://localhost:8080 (ARGS="--port 9000", 
 demo: setup ## import Formula 1's results into the local stack and print a board
 	@$(BIN)/leaderboard demo $(ARGS)
 
-test: setup-dev ## run every test (ARGS="-k rank")
-	$(BIN)/pytest -n 2 $(ARGS)
+test: setup-dev ## run the tests (ARGS="-k rank")
+	$(BIN)/pytest -n 2 -m "not thorough" $(ARGS)
+
+test-thorough: setup-dev ## run more of the same kind: every season, every direction of every distribution
+	$(BIN)/pytest -n 2 -m thorough $(ARGS)
 
 lint: setup-dev ## check style, types, layers and that schema.graphql is the code's
 	$(BIN)/ruff check .
