@@ -29,6 +29,7 @@ from core.nodes import (
 from core.top import TOP_KEPT, read_top
 from core.tree import edges_name, node_name
 
+_SWEEPS = 5
 _PAUSE = 1.0  # seconds between two looks, in which the stream is counted
 
 Progress = Callable[[int, int], None]  # done, of how many
@@ -80,14 +81,15 @@ def rebuild(
     """Make an order's counters anew while writes go on; gives the final check of the new ones.
 
     The stream's consumer must be running. If this dies, run it again: it goes on where it was. `progress` is
-    told how many entries are done, and of how many.
+    told how many entries are done, and of how many. Should the new counters not come to agree with the entries,
+    the old ones stay in use, and the check says what differs.
 
     Costs a write unit an entry, and half a read unit for each 4 KB of the index, several times.
     """
     old, new, born = _begin(db, standings)
     time.sleep(max(0.0, born + TRUST - now_ms()) / 1000)
     period = split_standings(standings)[1]
-    while True:
+    for _ in range(_SWEEPS):
         keys = read_keys(db, board, period, b"", None)
         for start in range(0, len(keys), 1024):
             rewrite(db, board, standings, keys[start : start + 1024], born)
@@ -97,6 +99,8 @@ def rebuild(
         report = check(db, board, standings, tree=new, patience=2 * LEAD / 1000)
         if not any(drift.where != "top" for drift in report.drifts):
             break
+    else:
+        return report  # the old ones stay in use
     _use(db, standings, new)
     time.sleep(LEAD / 1000)  # until no process reads or counts the old one
     _drop(db, board, standings, old)

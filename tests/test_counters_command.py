@@ -20,8 +20,8 @@ from local.stack import opened
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A local stack's folder with a board of thirty entries."""
     for module in (nodes, growth, consistency):
-        monkeypatch.setattr(module, "LEAD", 400)
-        monkeypatch.setattr(module, "TRUST", 200)
+        monkeypatch.setattr(module, "LEAD", 1500)
+        monkeypatch.setattr(module, "TRUST", 750)
     now = datetime.now(UTC)
     with opened(argparse.Namespace(data=tmp_path, stack=None, region=None)) as stack:
         board = stack.boards.create(define_board(id="race", now=now))
