@@ -81,8 +81,8 @@ def rebuild(
     """Make an order's counters anew while writes go on; gives the final check of the new ones.
 
     The stream's consumer must be running. If this dies, run it again: it goes on where it was. `progress` is
-    told how many entries are done, and of how many. Should the new counters not come to agree with the entries,
-    the old ones stay in use, and the check says what differs.
+    told how many entries are done, and of how many. Should the new counters not come to agree with the
+    entries, the old ones stay in use, and the check says what differs.
 
     Costs a write unit an entry, and half a read unit for each 4 KB of the index, several times.
     """
