@@ -92,6 +92,7 @@ class Shape:
     nodes: int
     levels: int
     leaves: int  # that hold any entry
+    mean_leaf: float
     fullest_leaf: int
     largest_node: int  # bytes
     large_nodes: int  # over 1 KB
@@ -109,6 +110,7 @@ def shape_of(played: Sequence[Played], standings: str) -> Shape:
         nodes=len(played),
         levels=1 + max(len(node.path) for node in played),
         leaves=len(leaves),
+        mean_leaf=sum(leaves) / len(leaves),
         fullest_leaf=max(leaves),
         largest_node=max(sizes),
         large_nodes=sum(size > 1024 for size in sizes),
