@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
 _BORN = 1_600_000_000_000  # milliseconds since 1970, before every entry was written
-_SEQUENCE = 10**20  # of the size that DynamoDB's have
+_SEQUENCE = 300_000_000_000_000_499_659  # as DynamoDB numbers a stream's records
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ _BATCH_RECORDS = 10_000
 _BATCH_BYTES = 6 * 1024 * 1024
 _RECORD_BYTES = 350  # of a record besides its images
 _CHECKED = 20  # boards that are recounted
-_FIRST_SEQUENCE = 10**20
+_FIRST_SEQUENCE = 300_000_000_000_000_499_659
 
 
 @dataclass(frozen=True)
