@@ -59,7 +59,7 @@ def _in_the_submission(one: TraceCosts) -> str:
         [
             f"**tree, {mode}**",
             f"**{one.writers[mode].nodes:.3f}**",
-            f"{one.shape.mean_leaf:.3g}",
+            _few(one.shape.mean_leaf),
             "see Reads",
         ]
         for mode in WRITERS
@@ -68,7 +68,7 @@ def _in_the_submission(one: TraceCosts) -> str:
         [
             f"{seed.design}{' (fitted)' if seed.fitted else ''}",
             f"{seed.units:.3f}",
-            f"{seed.in_bucket:.3g}" if seed.in_bucket else "one score",
+            _few(seed.in_bucket) if seed.in_bucket else "one score",
             f"{seed.rank_units:,.1f}",
         ]
         for seed in one.seeds[_STRICT][1:]
@@ -85,12 +85,17 @@ def _in_the_submission(one: TraceCosts) -> str:
 
 
 def _notes(one: TraceCosts) -> str:
+    guarded = ", ".join(f"{units:.2f} units with {guards}" for guards, units in one.shape.units.items())
     batches = ", ".join(f"{one.stream[pace].batches} ({pace})" for pace in PACES)
     return (
         f"The tree has {one.shape.nodes:,} node(s) a board on {one.shape.levels} level(s), of up to "
         f"{one.shape.largest_node:,} bytes. Growth's touches due after it: {one.touches:.3f} an update. "
-        f"Batches: {batches}."
+        f"Batches: {batches}. A write of a node takes {guarded} guards."
     )
+
+
+def _few(entries: float) -> str:
+    return f"{entries:,.0f}" if entries >= 10 else f"{entries:.2g}"
 
 
 def _dense(one: TraceCosts) -> Verdict:
