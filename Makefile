@@ -15,7 +15,7 @@ CHECKOV_READY := build/checkov/ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run demo test test-thorough lint infra-test package e2e cold-start schema requirements clean
+.PHONY: help setup setup-dev run demo test test-thorough bench lint infra-test package e2e cold-start schema requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ test: setup-dev ## run the tests (ARGS="-k rank")
 
 test-thorough: setup-dev ## run more of the same kind: every season, every direction of every distribution
 	$(BIN)/pytest -n 2 -m thorough $(ARGS)
+
+bench: setup-dev ## measure what reads and writes cost, into docs/capacity.md: hours (ARGS="--quick": a minute)
+	$(BIN)/python -m bench.capacity $(ARGS)
 
 lint: setup-dev ## check style, types, layers and that schema.graphql is the code's
 	$(BIN)/ruff check .

@@ -1,60 +1,80 @@
-"""What reads and writes cost in capacity units, printed and kept as Markdown.
-
-python -m bench.capacity            everything, up to a million entries: an hour or so
-python -m bench.capacity --quick    a little of everything, in a minute
-"""
+"""What reads and counter writes cost in capacity units, printed and kept as Markdown."""
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench import read_report, reads
-from bench.distributions import DISTRIBUTIONS
+from bench import read_report, reads, write_report, writes
+from bench.distributions import BY_NAME
 from bench.limits import Verdict, judge_reads
 from bench.markdown import renew_section
+from bench.trace import CLIMB, REDRAW, SCENARIOS, Scenario
 from local.errors import StackError
 
-DEFAULT_FILE = Path("docs/capacity.md")
-_SIZES = (1_000, 100_000, 1_000_000)
-_QUICK_SIZES = (1_000, 5_000)
-_QUICK_DISTRIBUTIONS = ("undeclared", "all equal")
+_FILE = Path("docs/capacity.md")
+_SIZES = [1_000, 100_000, 1_000_000]
+_SECONDS = 10  # of the trace at each pace
+_SUBMISSIONS = 1_000  # in each mode that counts in the submission
+
+# What a look at everything within a minute takes.
+_QUICK_SIZES = [2_000]
+_QUICK_DISTRIBUTIONS = ["undeclared", "all equal"]
+_QUICK_SCENARIOS = [
+    Scenario("One dense board of 10,000", BY_NAME["dense"], 1, 10_000),
+    Scenario("20 boards of 500", BY_NAME["uniform"], 20, 500),
+]
+_QUICK_SECONDS = 1
+_QUICK_SUBMISSIONS = 50
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, and give 0 if all is within its limits, 1 if not, 2 if it could not run."""
-    args = _parser().parse_args(argv)
+    args = _arguments(argv)
     console = Console()
+    found: list[Verdict] = []
     try:
-        found = _read(args, console)
+        if args.what in {"reads", "all"}:
+            found += _reads(args, console)
+        if args.what in {"writes", "all"}:
+            found += _writes(args, console)
     except StackError as error:
-        console.print(f"{error}", style="red")
+        console.print(str(error), style="red")
         return 2
     for verdict in found:
-        console.print(str(verdict), style="" if verdict.holds else "red", highlight=False)
+        console.print(str(verdict), style="" if verdict.holds else "red", highlight=False, soft_wrap=True)
     return 0 if all(verdict.holds for verdict in found) else 1
 
 
-def _read(args: argparse.Namespace, console: Console) -> list[Verdict]:
-    chosen = [one for one in DISTRIBUTIONS if one.name in args.distributions]
+def _reads(args: argparse.Namespace, console: Console) -> list[Verdict]:
     costs: list[reads.BoardCosts] = []
+    boards = [(size, BY_NAME[name]) for size in args.sizes for name in args.distributions]
     with _progress(console) as progress:
-        task = progress.add_task("reads", total=len(args.sizes) * len(chosen))
-        for size in args.sizes:
-            for distribution in chosen:
-
-                def step(text: str, name: str = f"{distribution.name} of {size:,}") -> None:
-                    progress.update(task, description=f"{name}: {text}")
-
-                costs.append(reads.measure(distribution, size, step))
-                progress.advance(task)
-                _keep(args, "reads", read_report.report(costs))
+        task = progress.add_task("reads", total=len(boards))
+        for size, distribution in boards:
+            tell = _teller(progress, f"{distribution.name} of {size:,}")
+            costs.append(reads.measure(distribution, size, tell))
+            progress.advance(task)
+            _keep(args, "reads", read_report.report(costs))
     console.print(Markdown(read_report.report(costs)))
     return judge_reads(costs)
+
+
+def _writes(args: argparse.Namespace, console: Console) -> list[Verdict]:
+    costs: list[writes.TraceCosts] = []
+    with _progress(console) as progress:
+        task = progress.add_task("writes", total=len(args.scenarios))
+        for scenario in args.scenarios:
+            tell = _teller(progress, scenario.name)
+            costs += writes.measure(scenario, (REDRAW, CLIMB), args.seconds, args.submissions, tell)
+            progress.advance(task)
+            _keep(args, "writes", write_report.report(costs))
+    console.print(Markdown(write_report.report(costs)))
+    return write_report.judge_writes(costs)
 
 
 def _keep(args: argparse.Namespace, section: str, text: str) -> None:
@@ -62,28 +82,55 @@ def _keep(args: argparse.Namespace, section: str, text: str) -> None:
         renew_section(args.output, section, text)
 
 
+def _teller(progress: Progress, name: str) -> Callable[[str], None]:
+    """Give what shows the step that something is at."""
+    task = progress.task_ids[-1]
+    return lambda step: progress.update(task, description=f"{name}: {step}")
+
+
 def _progress(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console)
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.capacity",
+        description=__doc__,
+        epilog="Exit codes: 0 all is within its limits, 1 something is not, 2 it could not run. "
+        "All of it, at a million entries, takes an hour or more and some 3 GB of memory.",
     )
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench.capacity", description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", type=_numbers, default=_SIZES, help="entries a board: 1000,100000,1000000")
+    parser.add_argument("what", nargs="?", choices=("all", "reads", "writes"), default="all")
     parser.add_argument(
-        "--distributions", type=lambda t: t.split(","), default=[one.name for one in DISTRIBUTIONS]
+        "--quick", action="store_true", help="a little of everything, within a minute; keeps nothing"
     )
-    parser.add_argument("--output", type=Path)
-    return parser
+    parser.add_argument(
+        "--sizes", type=_numbers, help=f"entries a board (default {','.join(map(str, _SIZES))})"
+    )
+    parser.add_argument(
+        "--distributions", type=_names, metavar="NAME,...", help=f"of {', '.join(BY_NAME)} (default all)"
+    )
+    parser.add_argument("--output", type=Path, help=f"the file whose sections are renewed (default {_FILE})")
+    args = parser.parse_args(argv)
+    args.sizes = args.sizes or (_QUICK_SIZES if args.quick else _SIZES)
+    args.distributions = args.distributions or (_QUICK_DISTRIBUTIONS if args.quick else list(BY_NAME))
+    args.output = args.output or (None if args.quick else _FILE)
+    args.scenarios = _QUICK_SCENARIOS if args.quick else SCENARIOS
+    args.seconds = _QUICK_SECONDS if args.quick else _SECONDS
+    args.submissions = _QUICK_SUBMISSIONS if args.quick else _SUBMISSIONS
+    return args
 
 
 def _numbers(text: str) -> list[int]:
-    return [int(number.replace("_", "")) for number in text.split(",")]
+    return [int(number) for number in text.split(",")]
+
+
+def _names(text: str) -> list[str]:
+    names = text.split(",")
+    unknown = [name for name in names if name not in BY_NAME]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"there is no {', '.join(unknown)}")
+    return names
 
 
 if __name__ == "__main__":

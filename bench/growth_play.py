@@ -24,8 +24,10 @@ from core.tree import Node, edges_name, node_name
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
+# A stream shard lasts some four hours, so four partitions have so many at once, in a day and in ten.
+GUARDS = (1, 4, 24, 240)
 _BORN = 1_600_000_000_000  # milliseconds since 1970, before every entry was written
-_SEQUENCE = 10**20  # of the size that DynamoDB's have
+_SEQUENCE = 300_000_000_000_000_499_659  # as DynamoDB numbers a stream's records
 
 
 @dataclass(frozen=True)
@@ -92,10 +94,12 @@ class Shape:
     nodes: int
     levels: int
     leaves: int  # that hold any entry
+    mean_leaf: float
     fullest_leaf: int
     largest_node: int  # bytes
     large_nodes: int  # over 1 KB
     touches: float  # an entry
+    units: dict[int, float]  # of writing a node, by how many stream shards it is guarded against
 
 
 def shape_of(played: Sequence[Played], standings: str) -> Shape:
@@ -104,15 +108,23 @@ def shape_of(played: Sequence[Played], standings: str) -> Shape:
     leaves = [
         count for node in played for child, count in node.counts.items() if (*node.path, child) not in inner
     ]
-    sizes = [item_bytes(item) for item in items(played, standings) if "edges" not in item]
+    sizes = {
+        guards: [item_bytes(item) for item in items(played, standings, guards) if "edges" not in item]
+        for guards in GUARDS
+    }
     return Shape(
         nodes=len(played),
         levels=1 + max(len(node.path) for node in played),
         leaves=len(leaves),
+        mean_leaf=sum(leaves) / len(leaves),
         fullest_leaf=max(leaves),
-        largest_node=max(sizes),
-        large_nodes=sum(size > 1024 for size in sizes),
+        largest_node=max(sizes[1]),
+        large_nodes=sum(size > 1024 for size in sizes[1]),
         touches=sum(node.touched for node in played) / sum(leaves),
+        units={
+            guards: sum(-(-size // 1024) for size in of_nodes) / len(of_nodes)
+            for guards, of_nodes in sizes.items()
+        },
     )
 
 

@@ -30,7 +30,8 @@ class SeedCost:
     design: str
     units: float  # an update
     in_bucket: float  # entries, at the finest level: what an exact rank counts on the index, or is off by
-    buckets: float  # of the finest level that an exact rank sums up, at most
+    buckets: float  # that an exact rank sums up, at most
+    fitted: bool = False  # its width was chosen here, for the size of the board
 
     @property
     def equally_exact(self) -> bool:
@@ -56,26 +57,28 @@ def multi_level(scenario: Scenario, windows: Sequence[Sequence[Update]], shards:
             units += sum(1 for by in moved.values() if by)
     spans = [min(wide, scenario.scores) // width for width, wide in pairwise(LEVELS)]
     buckets = sum(spans) + scenario.scores // LEVELS[-1]
-    in_bucket = 0.0  # a bucket holds one score
-    return SeedCost("multi-level 1, 100, 10,000", units / sum(map(len, windows)), in_bucket, buckets)
+    per_update = units / sum(map(len, windows))
+    return SeedCost("multi-level, 1, 100 and 10,000 wide", per_update, in_bucket=0.0, buckets=buckets)
 
 
 def single_level(scenario: Scenario, windows: Sequence[Sequence[Update]]) -> list[SeedCost]:
-    """Count the crossings at several widths; the widest is of the tree's own exactness."""
+    """Count the crossings at several widths, the last of which is as wide as equal exactness allows."""
     updates = list(chain.from_iterable(windows))
+    widest = max(1, GROW_AT * scenario.scores // scenario.entries)
+    widths = {*_WIDTHS, max(1, scenario.scores // _BUCKETS), widest}
     costs = []
-    for width in widths(scenario):
+    for width in sorted(width for width in widths if width < scenario.scores):
         crossings = sum(one.old.score[0] // width != one.new.score[0] // width for one in updates)
         share = crossings / len(updates)
         in_bucket = 0.0 if width == 1 else scenario.entries * width / scenario.scores
-        buckets = scenario.scores / width
         for name, units in (("transactional", 4 * share), ("inline", 2 * share)):
-            costs.append(SeedCost(f"{name}, {width:,} wide", units, in_bucket, buckets))
+            costs.append(
+                SeedCost(
+                    f"{name}, {width:,} wide",
+                    units,
+                    in_bucket,
+                    buckets=scenario.scores / width,
+                    fitted=width == widest and width not in _WIDTHS,
+                )
+            )
     return costs
-
-
-def widths(scenario: Scenario) -> list[int]:
-    """Give the widths of buckets to look at."""
-    widest = GROW_AT * scenario.scores // scenario.entries
-    found = {*_WIDTHS, max(1, scenario.scores // _BUCKETS), max(1, widest)}
-    return sorted(width for width in found if width < scenario.scores)

@@ -30,9 +30,9 @@ class Scenario:
 
 
 SCENARIOS = (
-    Scenario("one dense board of 100,000", BY_NAME["dense"], 1, 100_000),
-    Scenario("one dense board of 1,000,000", BY_NAME["dense"], 1, 1_000_000),
-    Scenario("one sparse board of 1,000,000", BY_NAME["uniform"], 1, 1_000_000),
+    Scenario("One dense board of 100,000", BY_NAME["dense"], 1, 100_000),
+    Scenario("One dense board of 1,000,000", BY_NAME["dense"], 1, 1_000_000),
+    Scenario("One sparse board of 1,000,000", BY_NAME["uniform"], 1, 1_000_000),
     Scenario("1,000 boards of 1,000", BY_NAME["uniform"], 1_000, 1_000),
 )
 

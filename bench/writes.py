@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from bench.growth_play import Shape, shape_of
 from bench.loading import Filled, Item, Progress, as_base64, engine_with, entry_item, key_of, put_all
 from bench.probe import Probe, Reading
 from bench.seeds import SeedCost, multi_level, single_level
@@ -27,7 +28,7 @@ _BATCH_RECORDS = 10_000
 _BATCH_BYTES = 6 * 1024 * 1024
 _RECORD_BYTES = 350  # of a record besides its images
 _CHECKED = 20  # boards that are recounted
-_FIRST_SEQUENCE = 10**20
+_FIRST_SEQUENCE = 300_000_000_000_000_499_659
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,15 @@ class TraceCosts:
 
     scenario: Scenario
     movement: str
+    shape: Shape  # of each board's tree
     stream: dict[Pace, ModeCost] = field(default_factory=dict)
     writers: dict[CounterMode, ModeCost] = field(default_factory=dict)
     seeds: dict[Pace, list[SeedCost]] = field(default_factory=dict)
     touches: float = 0.0  # of growth, due at the trace's end, an update
     drifts: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.scenario.name}, scores {self.movement}"
 
 
 def measure(
@@ -86,7 +91,8 @@ def measure(
     with engine_with(filled, progress) as db:
         bench = _Bench(db, [one.board for one in filled])
         trace = Trace(scenario, [list(one.participants) for one in filled])
-        found = [TraceCosts(scenario, movement) for movement in movements]
+        shape = shape_of(filled[0].tree, filled[0].standings)
+        found = [TraceCosts(scenario, movement, shape) for movement in movements]
         for costs in found:
             trace.movement = costs.movement
             _follow(bench, costs, trace, seconds, progress)
