@@ -41,6 +41,9 @@ CHANGED = """
   resolver_count_limit   = 5000
   http_authorization     = "DISABLED"
   stream                 = { batch_window = 1 }
+"""
+# Planned and not applied: the emulator has no autoscaling.
+PROVISIONED = """
   provisioned_capacity = {
     scores   = { read_min = 5, read_max = 100, write_min = 10, write_max = 200 }
     counters = { read_min = 5, read_max = 100, write_min = 5, write_max = 100 }

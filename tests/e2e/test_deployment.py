@@ -13,7 +13,7 @@ from core.boards import Boards
 from core.database import Database
 from core.tables import definitions
 from tests.e2e.operations import READS, WRITES, Operation
-from tests.e2e.stack import CHANGED, REGION, ROOT, GraphQL, Stack, emulated
+from tests.e2e.stack import CHANGED, PROVISIONED, REGION, ROOT, GraphQL, Stack, emulated
 from tests.graphql_api import Api
 
 
@@ -197,14 +197,18 @@ def test_a_second_plan_is_empty(stack: Stack) -> None:
 
 def test_no_variable_replaces_a_table(stack: Stack) -> None:
     outputs = stack.outputs("stack")
-    stack.configure(CHANGED)
-    stack.terraform("plan", "-input=false", "-out=changes")
-    plan = json.loads(stack.terraform("show", "-json", "changes"))
-    changed = {change["address"]: change["change"]["actions"] for change in plan["resource_changes"]}
-    tables = {address: actions for address, actions in changed.items() if ".aws_dynamodb_table." in address}
-    assert len(tables) == 8
-    assert tables["module.stack.aws_dynamodb_table.scores"] == ["update"]
-    assert not any("delete" in actions for actions in tables.values())
+    for variables in (CHANGED + PROVISIONED, CHANGED):
+        stack.configure(variables)
+        stack.terraform("plan", "-input=false", "-out=changes")
+        plan = json.loads(stack.terraform("show", "-json", "changes"))
+        tables = {
+            change["address"]: change["change"]["actions"]
+            for change in plan["resource_changes"]
+            if change["type"] == "aws_dynamodb_table"
+        }
+        assert len(tables) == 8
+        assert tables["module.stack.aws_dynamodb_table.scores"] == ["update"]
+        assert not any("delete" in actions for actions in tables.values())
     stack.terraform("apply", "-input=false", "changes")
     client = stack.client(outputs, key=outputs["api_keys"]["public"])
     assert client.ask('query { leaderboard(id: "race") { size } }')["data"] == {"leaderboard": {"size": 11}}
