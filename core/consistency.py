@@ -6,11 +6,12 @@ first, by touching each entry, while writes go on and readers use the first; the
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from core.database import Database
-from core.growth import grow, load_tree, rewrite, twigs
+from core.errors import VersionConflict
+from core.growth import Progress, grow, load_tree, mark_growing, rewrite, twigs
 from core.index import read_keys
 from core.keys import split_standings
 from core.model import Board
@@ -26,13 +27,11 @@ from core.nodes import (
     partitions,
     query_nodes,
 )
-from core.top import TOP_KEPT, read_top
+from core.top import TOP_KEPT, TOP_NODE, read_top, renew_top
 from core.tree import edges_name, node_name
 
-_SWEEPS = 5
 _PAUSE = 1.0  # seconds between two looks, in which the stream is counted
-
-Progress = Callable[[int, int], None]  # done, of how many
+_GROWING_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,11 @@ class Drift:
     where: str
     counted: int
     entries: int
+
+    @property
+    def off(self) -> int:
+        """By how much the count is too high."""
+        return self.counted - self.entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,8 @@ def check(
 ) -> CheckReport:
     """Recount the entries and compare every count of the tree in use (or another), and the top.
 
-    While writes go on the two are never read at the same moment, so a difference counts as drift only if it
-    stays the same for `patience` seconds.
+    While writes go on the two are never read at the same moment, so a count is taken for wrong only if it is
+    off by the same number for `patience` seconds.
 
     Costs half a read unit for each 4 KB of the order's index and of its tree, again for each look.
     """
@@ -70,8 +74,9 @@ def check(
     while report.drifts and time.monotonic() < until:
         time.sleep(min(_PAUSE, patience))
         again = _compare(db, board, standings, tree)
-        stayed = set(report.drifts) & set(again.drifts)
-        report = CheckReport(again.entries, again.counts, tuple(one for one in again.drifts if one in stayed))
+        before = {one.where: one.off for one in report.drifts}
+        stayed = tuple(one for one in again.drifts if before.get(one.where) == one.off)
+        report = CheckReport(again.entries, again.counts, stayed)
     return report
 
 
@@ -81,30 +86,50 @@ def rebuild(
     """Make an order's counters anew while writes go on; gives the final check of the new ones.
 
     The stream's consumer must be running. If this dies, run it again: it goes on where it was. `progress` is
-    told how many entries are done, and of how many. Should the new counters not come to agree with the
-    entries, the old ones stay in use, and the check says what differs.
+    told how many entries are done, and of how many. If the new counters come no nearer to the entries, as
+    when the stream is not counted or a stranger's items are in the index, the old ones stay, and the report
+    says what differs.
 
-    Costs a write unit an entry, and half a read unit for each 4 KB of the index, several times.
+    Costs a write unit an entry, half a read unit for each 4 KB of the index, several times, and what the new
+    tree's growth takes.
     """
-    old, new, born = _begin(db, standings)
+    new, born = _begin(db, standings)
     time.sleep(max(0.0, born + TRUST - now_ms()) / 1000)
-    period = split_standings(standings)[1]
-    for _ in range(_SWEEPS):
-        keys = read_keys(db, board, period, b"", None)
-        for start in range(0, len(keys), 1024):
-            rewrite(db, board, standings, keys[start : start + 1024], born)
-            progress(min(start + 1024, len(keys)), len(keys))
-        while grow(db, board, standings, new):
-            time.sleep(_PAUSE)
+    renew_top(db, board, standings)
+    rewrite(db, board, standings, b"", None, born, progress)
+    least, tries = None, 0
+    while True:
+        _grow_out(db, board, standings, new)
         report = check(db, board, standings, tree=new, patience=2 * LEAD / 1000)
-        if not any(drift.where != "top" for drift in report.drifts):
+        wrong = sum(abs(one.off) for one in report.drifts if one.where != TOP_NODE)
+        if not wrong:
             break
-    else:
-        return report  # the old ones stay in use
+        if least is None or wrong < least:
+            least, tries = wrong, 0  # the stream is still being counted
+        elif tries == 0:
+            rewrite(db, board, standings, b"", None, born, progress)
+            tries = 1
+        else:
+            _give_up(db, board, standings, new)
+            return report
     _use(db, standings, new)
     time.sleep(LEAD / 1000)  # until no process reads or counts the old one
-    _drop(db, board, standings, old)
+    _drop_others(db, board, standings, new)
+    mark_growing(db, standings)
     return report
+
+
+def _grow_out(db: Database, board: Board, standings: str, tree: int) -> None:
+    """Grow a tree until nothing is left to, or for a minute nothing comes of it: it is right all the same."""
+    settled = -1
+    until = 0
+    while grow(db, board, standings, tree):
+        now_settled = sum(len(node.settled) for node, _ in load_tree(db, board, standings, tree).values())
+        if now_settled > settled:
+            settled, until = now_settled, now_ms() + _GROWING_MS
+        elif now_ms() > until:
+            return
+        time.sleep(_PAUSE)
 
 
 def _compare(db: Database, board: Board, standings: str, tree: int) -> CheckReport:
@@ -124,44 +149,94 @@ def _compare(db: Database, board: Board, standings: str, tree: int) -> CheckRepo
     top = read_top(db, standings)
     best = [bytes(item["rank_key"]["B"]) for item in top.items] if top else []
     if best != keys[: len(best)] or (keys and not best) or (top and top.whole and len(best) < len(keys)):
-        drifts.append(Drift("top", len(best), min(len(keys), TOP_KEPT)))
+        drifts.append(Drift(TOP_NODE, len(best), min(len(keys), TOP_KEPT)))
     return CheckReport(len(keys), len(found), tuple(drifts))
 
 
-def _begin(db: Database, standings: str) -> tuple[int, int, int]:
-    """Announce a second tree, or find the one that was announced: the old one, the new one, its birth."""
-    item = get_node(db, standings, TREES_NODE, consistent=True)
-    current = int(item["current"]["N"]) if item else 0
-    born = {int(tree): int(when["N"]) for tree, when in item["born"]["M"].items()} if item else {current: 0}
-    begun = [tree for tree in born if tree > current]
-    if begun:
-        return current, begun[0], born[begun[0]]
-    new = current + 1
-    born[new] = now_ms() + LEAD
-    _put_trees(db, standings, current, born)
-    return current, new, born[new]
+def _begin(db: Database, standings: str) -> tuple[int, int]:
+    """Announce another tree, or find the one that was announced: its number and its birth."""
+    while True:
+        trees = _read_trees(db, standings)
+        for tree, born in trees.born.items():
+            if tree > trees.current:
+                return tree, born
+        new = trees.last + 1
+        begun = replace(trees, born={**trees.born, new: now_ms() + LEAD}, last=new)
+        if _write_trees(db, standings, trees, begun):
+            return new, begun.born[new]
 
 
 def _use(db: Database, standings: str, tree: int) -> None:
+    """Have readers use a tree, and nobody count another."""
+    while True:
+        trees = _read_trees(db, standings)
+        if trees.current == tree:
+            return
+        if tree not in trees.born:
+            raise VersionConflict("another rebuild has given this one up; run it again")
+        if _write_trees(db, standings, trees, replace(trees, current=tree, born={tree: trees.born[tree]})):
+            return
+
+
+def _give_up(db: Database, board: Board, standings: str, tree: int) -> None:
+    """Have nobody count a tree that did not come right."""
+    while True:
+        trees = _read_trees(db, standings)
+        if tree not in trees.born or trees.current == tree:
+            return
+        born = {number: when for number, when in trees.born.items() if number != tree}
+        if _write_trees(db, standings, trees, replace(trees, born=born)):
+            break
+    time.sleep(LEAD / 1000)
+    _drop_others(db, board, standings, trees.current)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trees:
+    """An order's trees: which one readers use, the births of those counted, the last number given."""
+
+    current: int
+    born: Mapping[int, int]
+    last: int
+    revision: int
+
+
+def _read_trees(db: Database, standings: str) -> _Trees:
     item = get_node(db, standings, TREES_NODE, consistent=True)
-    _put_trees(db, standings, tree, {tree: int(item["born"]["M"][str(tree)]["N"])})
+    if not item:
+        return _Trees(0, {0: 0}, 0, 0)
+    born = {int(tree): int(when["N"]) for tree, when in item["born"]["M"].items()}
+    current, last, revision = (int(item[name]["N"]) for name in ("current", "last", "revision"))
+    return _Trees(current, born, last, revision)
 
 
-def _put_trees(db: Database, standings: str, current: int, born: dict[int, int]) -> None:
-    db.client.put_item(
-        TableName=db.tables.counters,
-        Item={
-            **node_key(standings, TREES_NODE),
-            "current": {"N": str(current)},
-            "born": {"M": {str(tree): {"N": str(when)} for tree, when in born.items()}},
-        },
-    )
+def _write_trees(db: Database, standings: str, old: _Trees, new: _Trees) -> bool:
+    """Write the `trees` item, unless another process has since it was read."""
+    item = {
+        **node_key(standings, TREES_NODE),
+        "current": {"N": str(new.current)},
+        "born": {"M": {str(tree): {"N": str(when)} for tree, when in new.born.items()}},
+        "last": {"N": str(new.last)},
+        "revision": {"N": str(old.revision + 1)},
+    }
+    try:
+        db.client.put_item(
+            TableName=db.tables.counters,
+            Item=item,
+            ConditionExpression="attribute_not_exists(node) OR revision = :revision",
+            ExpressionAttributeValues={":revision": {"N": str(old.revision)}},
+        )
+    except db.client.exceptions.ConditionalCheckFailedException:
+        return False
+    return True
 
 
-def _drop(db: Database, board: Board, standings: str, tree: int) -> None:
+def _drop_others(db: Database, board: Board, standings: str, tree: int) -> None:
+    """Delete the items of all trees but one: the one before, and what late writers left of earlier ones."""
+    kept = (node_name(tree, ()), edges_name(tree, ()))
     for partition in partitions(board, standings):
-        for prefix in (node_name(tree, ()), edges_name(tree, ())):
+        for prefix in ("tree", "edges"):
             for item in list(query_nodes(db, partition, prefix)):
-                db.client.delete_item(
-                    TableName=db.tables.counters, Key=node_key(partition, item["node"]["S"])
-                )
+                name = item["node"]["S"]
+                if not name.startswith((*kept, TREES_NODE)):
+                    db.client.delete_item(TableName=db.tables.counters, Key=node_key(partition, name))

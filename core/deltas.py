@@ -12,11 +12,10 @@ from typing import Any
 
 from core.errors import InvalidInput
 from core.ids import check_id
-from core.keys import split_standings
+from core.keys import SEPARATOR, split_standings
+from core.limits import MAX_DISPLAY_NAME_BYTES, MAX_METADATA_BYTES
 
-# A writer's clock may be so many milliseconds ahead of the stream's. Its entries are counted once that time
-# has come, and nobody is to wait for one that says it was written next year.
-_AHEAD = 60_000
+_TEXTS = {"display_name": MAX_DISPLAY_NAME_BYTES, "metadata": MAX_METADATA_BYTES}
 
 
 class Poison(ValueError):
@@ -47,17 +46,17 @@ def read_change(record: Mapping[str, Any]) -> Change:
         for part in split_standings(standings):
             check_id("standings", part)
         second = _milliseconds(body["ApproximateCreationDateTime"])
-        new = _entry(body.get("NewImage"), second)
+        new = read_entry(standings, body.get("NewImage"))
         change = Change(
             sequence=int(body["SequenceNumber"]),
             # The stream gives the second alone; the entry's own time of writing says when in it.
             at=_moment(min(max(second, written_at(new or {})), second + 999)),
             standings=standings,
             participant=body["Keys"]["participant"]["S"],
-            old=_entry(body.get("OldImage"), second),
+            old=read_entry(standings, body.get("OldImage")),
             new=new,
         )
-    except (KeyError, TypeError, ValueError, AttributeError, InvalidInput) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, InvalidInput) as error:
         raise Poison(f"not a change of an entry: {error!r}") from error
     if change.old is None and change.new is None:
         raise Poison("neither image is an entry")
@@ -79,8 +78,12 @@ def latest(changes: Sequence[Change]) -> dict[str, Change]:
     return {change.participant: change for change in changes}
 
 
-def _entry(image: Mapping[str, Any] | None, second: int) -> Mapping[str, Any] | None:
-    """Give an item with its rank key as bytes; None for one that is no entry, however it came there."""
+def read_entry(standings: str, image: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Give an entry's item with its rank key as bytes; None for one that is no entry, however it came there.
+
+    What only a stranger can have written is left out, as if it were not there: a shard that is none of this
+    order's, a time of writing that is no time, a text that is none or too long.
+    """
     if image is None:
         return None
     try:
@@ -89,12 +92,20 @@ def _entry(image: Mapping[str, Any] | None, second: int) -> Mapping[str, Any] | 
         raw = base64.b64decode(rank_key, validate=True) if isinstance(rank_key, str) else bytes(rank_key)
         for name in ("achieved_at", "submissions", "version"):
             int(image[name]["N"])
-        from_the_future = written_at(image) > second + 999 + _AHEAD
     except (KeyError, TypeError, ValueError):
         return None
-    if from_the_future:
-        return None
-    return {**image, "rank_key": {"B": raw}}
+    ours = {name: value for name, value in image.items() if _is_ours(standings, name, value)}
+    return {**ours, "rank_key": {"B": raw}}
+
+
+def _is_ours(standings: str, name: str, value: Mapping[str, Any]) -> bool:
+    if name == "rank_shard":
+        order, _, shard = str(value.get("S", "")).rpartition(SEPARATOR)
+        return order == standings and shard.isdecimal()
+    if name == "written_at":
+        return str(value.get("N", "")).isdecimal()
+    most = _TEXTS.get(name)
+    return most is None or ("S" in value and len(value["S"].encode()) <= most)
 
 
 def _milliseconds(value: datetime | float) -> int:

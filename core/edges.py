@@ -23,9 +23,8 @@ def choose_edges(
     """
     scores = [key[:score_bytes] for key in keys]
     if scores[0] == scores[-1]:
-        telling = next(
-            at for at, (one, other) in enumerate(zip(keys[0], keys[-1], strict=False)) if one != other
-        )
+        pairs = enumerate(zip(keys[0], keys[-1], strict=False))
+        telling = next((at for at, (one, other) in pairs if one != other), len(keys[0]))
         outer = _outward(keys, telling + _TELLING_BYTES, low, high)
         cuts = [scores[0], just_above(scores[0]), *outer]
         cuts += [keys[at] for at in _quantiles(len(keys), FANOUT - len(cuts))]

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from core.database import Database
-from core.deltas import Change
+from core.deltas import Change, read_entry
 from core.errors import Throttled
 from core.guard import failed_item
 from core.model import Board, CounterMode
@@ -44,12 +44,14 @@ def write_entry(
     *,
     before: Item | None,
     after: Item | None,
+    at_once: bool = False,
 ) -> tuple[Item, Item | None]:
     """Change an entry under a condition: gives what stood before and, if refused, what stands instead.
 
     `change` is what an UpdateItem takes besides its table and key, or a DeleteItem where it has no
     `UpdateExpression`. `after` is the entry's rank key, shard and `written_at` afterwards, None if it goes.
-    `before` is the entry as it was read, which TRANSACTIONAL counts from.
+    `before` is the entry as it was read, which TRANSACTIONAL counts from. With `at_once` an INLINE board
+    counts as a TRANSACTIONAL one does.
 
     Raises:
         Throttled: other transactions got in the way too often; nothing is stored.
@@ -57,7 +59,10 @@ def write_entry(
     Costs a write unit a KB on the table and what moves on the index; where a leaf's edge is crossed,
     TRANSACTIONAL twice that on the table and two units for each node, INLINE a unit for each node.
     """
-    if board.counter_mode is CounterMode.TRANSACTIONAL:
+    mode = board.counter_mode
+    if mode is CounterMode.INLINE and at_once:
+        mode = CounterMode.TRANSACTIONAL
+    if mode is CounterMode.TRANSACTIONAL:
         counts = _node_updates(db, board, key, before, after)
         pinned = _pin(change, before or {})
         if counts:
@@ -75,7 +80,7 @@ def write_entry(
     except db.client.exceptions.ConditionalCheckFailedException as error:
         return {}, failed_item(error)
     old: Item = answer.get("Attributes", {})
-    if board.counter_mode is CounterMode.INLINE:
+    if mode is CounterMode.INLINE:
         updates = _node_updates(db, board, key, old, after)
         run_all([partial(db.client.update_item, **update["Update"]) for update in updates])
     return old, None
@@ -91,7 +96,7 @@ def _node_updates(
         at=datetime.now(UTC),
         standings=standings,
         participant=cast("dict[str, str]", key["participant"])["S"],
-        old=before if before and "rank_key" in before else None,
+        old=read_entry(standings, before),
         new=after,
     )
     if change.old is None and change.new is None:

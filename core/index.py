@@ -148,6 +148,25 @@ def units_of(board: Board, entries: int) -> float:
     return 0.5 * board.shards * max(1, math.ceil(entries / board.shards * _ENTRY_BYTES / _READ_BYTES))
 
 
+def read_standing(
+    db: Database, board: Board, period: str, low: bytes, high: bytes | None
+) -> list[tuple[str, bytes]]:
+    """Read who stands from `low` (inclusive) to `high` (exclusive), and their rank keys; as `read_keys`."""
+    standings = standings_key(board.id, period, board.generation)
+    shards = run_all(
+        [
+            partial(_items, db, partition, low, high, "participant, standings, rank_key")
+            for partition in rank_shards(board, standings)
+        ]
+    )
+    return [
+        (item["participant"]["S"], bytes(item["rank_key"]["B"]))
+        for shard in shards
+        for item in shard
+        if item["standings"]["S"] == standings  # a stranger's item may stand in any shard
+    ]
+
+
 def key_queries(
     db: Database, board: Board, period: str, low: bytes, high: bytes | None
 ) -> list[Callable[[], list[bytes]]]:
@@ -157,16 +176,21 @@ def key_queries(
 
 
 def _keys(db: Database, partition: str, low: bytes, high: bytes | None) -> list[bytes]:
+    return [bytes(item["rank_key"]["B"]) for item in _items(db, partition, low, high, "rank_key")]
+
+
+def _items(db: Database, partition: str, low: bytes, high: bytes | None, attributes: str) -> "list[Item]":
+    """Read these attributes of one shard's entries from `low` (inclusive) to `high` (exclusive)."""
     query = _stretch(db, partition, low, high)
     if query is None:
         return []
-    keys: list[bytes] = []
+    items: list[Item] = []
     start: dict[str, Any] = {}
     while True:
-        answer = db.client.query(**query, ProjectionExpression="rank_key", **start)
-        keys += [bytes(item["rank_key"]["B"]) for item in answer["Items"]]
+        answer = db.client.query(**query, ProjectionExpression=attributes, **start)
+        items += answer["Items"]
         if "LastEvaluatedKey" not in answer:
-            return keys
+            return items
         start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
 

@@ -14,13 +14,15 @@ edges of a grown node never change and are an item apart, so that a count writes
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.database import Database, batch_get
 from core.deltas import Change, is_ranked, written_at
-from core.guard import failed_item, guard_name, not_counted
+from core.guard import failed_item, guard_name, guard_value, not_counted, outdated
 from core.keys import SEPARATOR
 from core.memory import REMEMBERED, KnownTrees
 from core.model import Board, CounterMode
@@ -30,12 +32,14 @@ from core.tree import (
     Node,
     Step,
     Unknown,
+    believe,
     edges_name,
     is_late,
     locate,
     node_name,
     path_of,
     steps,
+    stretch,
 )
 
 if TYPE_CHECKING:
@@ -45,13 +49,22 @@ if TYPE_CHECKING:
 # of that; the other half is for clocks that differ and for the announcement's own way into the table.
 LEAD = 5_000
 TRUST = LEAD // 2
+# A clock may be so far ahead: its entries are counted when their time comes. Those from further ahead count
+# as ones that do not tell when they were written, and are written again at once.
+AHEAD = 2 * LEAD
 TREES_NODE = "trees"
+_WORTH_A_WRITE = 8  # guards
 
 _COUNT = re.compile(r"c([0-9a-f]{2})")
 _GROWN = re.compile(r"g([0-9a-f]{2})")
 _SETTLED = re.compile(r"s([0-9a-f]{2})")
 
 Item = Mapping[str, Any]
+T = TypeVar("T")
+
+
+class Gone(Exception):
+    """A node's edges are not there: its tree has been replaced."""
 
 
 class Trees:
@@ -67,63 +80,77 @@ class Trees:
         """Say what changes do to every node of every tree that counts them.
 
         Costs nothing while the nodes on the way are known; else half a read unit for each, twice for a
-        consistent read.
+        consistent read. Waits for the time that an image claims to be written at, if it is near.
         """
         known = self._of(standings)
+        changes = _believed(board, changes)
         newest = max((written for change in changes for written in _writings(change)), default=0)
-        # A writer's clock may be ahead of ours; what it may know of the trees can be read once ours is there.
-        time.sleep(max(0, newest - TRUST - now_ms()) / 1000)
-        if newest > known.known_at + TRUST:
+        # Now and then also for images that are all old: only so are late ones seen to be late.
+        if known.known_at + TRUST < newest or known.known_at + AHEAD < now_ms():
             self._read_trees(standings, known)
         found: dict[tuple[int, Path], list[Step]] = {}
-        for tree in known.born:
-            nodes = known.nodes.setdefault(tree, {})
-            while True:
-                try:
-                    of_tree = steps(nodes, changes, TRUST)
-                except Unknown as unknown:
-                    self._read_node(board, standings, tree, unknown.path)
-                else:
-                    break
-            found |= {(tree, path): of_node for path, of_node in of_tree.items()}
+        for tree in list(known.born):
+            ask = partial(steps, changes=changes, lead=TRUST)
+            try:
+                of_tree = self._knowing(board, standings, known, tree, ask)
+            except Gone:
+                self._read_trees(standings, known)
+                if tree in known.born:
+                    raise
+            else:
+                found |= {(tree, path): of_node for path, of_node in of_tree.items()}
         return found
 
-    def late(self, standings: str, changes: Iterable[Change]) -> list[Change]:
-        """Name the changes just counted whose entries a settled node misses; see `core.tree.is_late`."""
+    def late(self, board: Board, standings: str, changes: Iterable[Change]) -> list[Change]:
+        """Name the changes just counted whose entries must be written again to be counted everywhere.
+
+        They are rare: entries written by a clock that is wrong, by a stranger, or held up on their way. Costs
+        nothing for others. In mode STREAM nothing either, since counting has just shown the nodes on the way;
+        in other modes a consistent read of each, and of the trees.
+        """
+        now = now_ms()
+        suspects = [change for change in changes if _is_suspect(board, change, now)]
+        if not suspects:
+            return []
         known = self._of(standings)
-        nodes = known.nodes.get(known.current, {})
+        if board.counter_mode is not CounterMode.STREAM:
+            known = KnownTrees()
+            self._read_trees(standings, known)
+
+        def is_missing(image: Item) -> bool:
+            asks = {
+                tree: partial(is_late, born=born, image=image, due=now - TRUST)
+                for tree, born in known.born.items()
+            }
+            return any(self._knowing(board, standings, known, tree, ask) for tree, ask in asks.items())
+
         return [
             change
-            for change in changes
-            if change.new and is_ranked(change.new) and is_late(nodes, change.new)
+            for change in suspects
+            if change.new and (written_at(change.new) > now + AHEAD or is_missing(change.new))
         ]
 
-    def locate(self, board: Board, standings: str, keys: Iterable[bytes]) -> tuple[int, dict[bytes, Leaf]]:
+    def locate(self, board: Board, standings: str, keys: Sequence[bytes]) -> tuple[int, dict[bytes, Leaf]]:
         """Find each rank key's leaf in the tree that readers use; gives the tree's number too."""
         known = self._of(standings)
         if not known.born:
             self._read_trees(standings, known)
         tree = known.current
-        nodes = known.nodes.setdefault(tree, {})
-        leaves = {}
-        for key in keys:
-            while True:
-                try:
-                    leaves[key] = locate(nodes, key)
-                except Unknown as unknown:
-                    self._read_node(board, standings, tree, unknown.path)
-                else:
-                    break
-        return tree, leaves
+        try:
+            return tree, {
+                key: self._knowing(board, standings, known, tree, partial(locate, key=key)) for key in keys
+            }
+        except Gone:
+            if self.current(standings) == tree:
+                raise
+            return self.locate(board, standings, keys)
 
-    def stretch(self, standings: str, tree: int, path: Path, child: int) -> tuple[bytes, bytes | None]:
-        """Give a child's stretch, from (inclusive) and to (exclusive), as far as nodes are known."""
-        nodes = self._of(standings).nodes.get(tree, {})
-        low, high = b"", None
-        for at, step in enumerate((*path, child)):
-            if path[:at] in nodes:
-                low, high = nodes[path[:at]].bounds(step, low, high)
-        return low, high
+    def stretch(
+        self, board: Board, standings: str, tree: int, path: Path, child: int
+    ) -> tuple[bytes, bytes | None]:
+        """Give the stretch of a node's child, from (inclusive) and to (exclusive)."""
+        ask = partial(stretch, path=path, child=child)
+        return self._knowing(board, standings, self._of(standings), tree, ask)
 
     def current(self, standings: str) -> int:
         """Give the number of the tree that readers use, freshly read: a read unit."""
@@ -132,20 +159,19 @@ class Trees:
         return known.current
 
     def learn_current(self, standings: str, item: Item) -> bool:
-        """Take note of the `trees` item, empty where there is none; says whether readers now use another."""
+        """Take note of the `trees` item, empty where there is none; says whether readers now use another.
+
+        Readers' reads may be old, and tell nothing of which trees to count; a change is read again.
+        """
         known = self._of(standings)
-        before = known.current
-        self._learn_trees(known, item, known.known_at)
-        return known.current != before
+        if not item or int(item["current"]["N"]) <= known.current:
+            return False
+        self._read_trees(standings, known)
+        return True
 
     def learn_edges(self, standings: str, tree: int, items: Iterable[Item]) -> None:
         """Remember the edges of grown nodes."""
-        known = self._of(standings)
-        for item in items:
-            known.edges[tree, path_of(item["node"]["S"])] = (
-                unpack_edges(item["edges"]["B"]),
-                int(item["born"]["N"]),
-            )
+        _learn_edges(self._of(standings), tree, items)
 
     def learn(
         self, board: Board, standings: str, tree: int, path: Path, item: Item, read_at: int | None = None
@@ -155,60 +181,92 @@ class Trees:
         `read_at` is when it was read or written, consistently. Without it readers learn of growth, but what
         was known before still says until when the node may be counted by.
         """
-        known = self._of(standings)
-        nodes = known.nodes.setdefault(tree, {})
-        node = nodes.get(path)
-        edges, born = (node.edges, node.born) if node else self._edges(board, standings, known, tree, path)
+        return self._learn(board, standings, self._of(standings), tree, path, item, read_at or 0)
+
+    def _knowing(
+        self,
+        board: Board,
+        standings: str,
+        known: KnownTrees,
+        tree: int,
+        ask: Callable[[Mapping[Path, Node]], T],
+    ) -> T:
+        """Ask something of a tree's nodes, reading those that it turns out to need."""
+        while True:
+            try:
+                return ask(known.nodes.setdefault(tree, {}))
+            except Unknown as unknown:
+                path, read_at = unknown.path, now_ms()
+                item = get_node(self._db, standings, node_name(tree, path), consistent=True)
+                self._learn(board, standings, known, tree, path, item, read_at)
+
+    def _learn(
+        self,
+        board: Board,
+        standings: str,
+        known: KnownTrees,
+        tree: int,
+        path: Path,
+        item: Item,
+        read_at: int,
+    ) -> Node:
+        edges, born = self._edges(board, standings, known, tree, path)
         grown = {child: int(item[name]["N"]) for child, name in _named(_GROWN, item)}
         settled = frozenset(child for child, _ in _named(_SETTLED, item))
         static = _static_children(board, path, edges)
-        if read_at is None:
-            read_at = node.known_at if node else 0
-        nodes[path] = Node(edges, born, dict.fromkeys(static, 0) | grown, settled | static, read_at)
-        return nodes[path]
+        with self._db.memory.lock:
+            nodes = known.nodes.setdefault(tree, {})
+            # Nothing that has grown ever goes: what a fresher read or another thread has learned holds.
+            node = nodes.get(path, Node(edges, born, dict.fromkeys(static, 0), static))
+            nodes[path] = replace(
+                node,
+                grown={**node.grown, **grown},
+                settled=node.settled | settled,
+                known_at=max(node.known_at, read_at),
+            )
+            return nodes[path]
 
     def _read_trees(self, standings: str, known: KnownTrees) -> None:
         read_at = now_ms()
-        self._learn_trees(known, get_node(self._db, standings, TREES_NODE, consistent=True), read_at)
-
-    def _learn_trees(self, known: KnownTrees, item: Item, read_at: int) -> None:
-        known.current = int(item["current"]["N"]) if item else 0
-        known.born = (
-            {int(number): int(born["N"]) for number, born in item["born"]["M"].items()} if item else {0: 0}
-        )
-        known.known_at = read_at
-        known.nodes = {tree: nodes for tree, nodes in known.nodes.items() if tree in known.born}
-
-    def _read_node(self, board: Board, standings: str, tree: int, path: Path) -> None:
-        read_at = now_ms()
-        item = get_node(self._db, standings, node_name(tree, path), consistent=True)
-        self.learn(board, standings, tree, path, item, read_at)
+        item = get_node(self._db, standings, TREES_NODE, consistent=True)
+        with self._db.memory.lock:
+            known.current = int(item["current"]["N"]) if item else 0
+            known.born = (
+                {int(tree): int(born["N"]) for tree, born in item["born"]["M"].items()} if item else {0: 0}
+            )
+            known.known_at = read_at
+            known.nodes = {tree: nodes for tree, nodes in known.nodes.items() if tree in known.born}
 
     def _edges(
         self, board: Board, standings: str, known: KnownTrees, tree: int, path: Path
     ) -> tuple[tuple[bytes, ...], int]:
         edges = static_edges(board, path)
         if edges is not None:
+            if tree not in known.born:
+                self._read_trees(standings, known)
             return edges, known.born.get(tree, 0)
         if (tree, path) not in known.edges:
-            self.learn_edges(standings, tree, [get_node(self._db, standings, edges_name(tree, path))])
+            item = get_node(self._db, standings, edges_name(tree, path), consistent=True)
+            if not item:
+                raise Gone(path)
+            _learn_edges(known, tree, [item])
         return known.edges[tree, path]
 
 
 def add_steps(
     db: Database, shard_id: str, standings: str, name: str, node_steps: Sequence[Step], at: datetime
-) -> Item | None:
+) -> Item:
     """Add to a node what is not in it yet of one stream shard's steps, and give the item as it is then.
 
-    Costs one conditional UpdateItem, a write unit a KB of the node; nothing where none are left (None).
+    Costs one conditional UpdateItem, a write unit a KB of the node; where some are in it, another, where all
+    are, only that one, in vain.
     """
     guard = guard_name(shard_id)
-    while True:
+    item: Item = {}
+    while node_steps:
         by_child = Counter[int]()
         for step in node_steps:
             by_child[step.child] += step.by
-        if not by_child:
-            return None
         # Changes that cancel one another out move the guard too: the batch may come again in pieces.
         moved = {child: by for child, by in by_child.items() if by}
         try:
@@ -217,10 +275,10 @@ def add_steps(
                 Key=node_key(standings, name),
                 UpdateExpression=f"SET {guard} = :last, as_of = :at"
                 + (" ADD " + ", ".join(f"c{child:02x} :c{child:02x}" for child in moved) if moved else ""),
-                ConditionExpression=f"attribute_not_exists({guard}) OR {guard} < :first",
+                ConditionExpression=f"attribute_not_exists({guard}) OR {guard}[0] < :first",
                 ExpressionAttributeValues={
                     ":first": {"N": str(node_steps[0].sequence)},
-                    ":last": {"N": str(node_steps[-1].sequence)},
+                    ":last": guard_value(node_steps[-1].sequence, now_ms()),
                     ":at": {"N": str(int(at.timestamp() * 1000))},
                     **{f":c{child:02x}": {"N": str(by)} for child, by in moved.items()},
                 },
@@ -228,7 +286,20 @@ def add_steps(
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )["Attributes"]
         except db.client.exceptions.ConditionalCheckFailedException as error:
-            node_steps = not_counted(node_steps, failed_item(error), guard)
+            item = failed_item(error)
+            node_steps = not_counted(node_steps, item, guard)
+    return item
+
+
+def drop_guards(db: Database, standings: str, name: str, item: Item) -> None:
+    """Take the guards off a node that guard nothing any more, once they are some: a write unit a KB."""
+    names = outdated(item, now_ms())
+    if len(names) >= _WORTH_A_WRITE:
+        db.client.update_item(
+            TableName=db.tables.counters,
+            Key=node_key(standings, name),
+            UpdateExpression="REMOVE " + ", ".join(names),
+        )
 
 
 def get_node(db: Database, standings: str, name: str, *, consistent: bool = False) -> Item:
@@ -355,6 +426,42 @@ def unpack_edges(packed: bytes) -> tuple[bytes, ...]:
 def now_ms() -> int:
     """Give the time in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
+
+
+def _learn_edges(known: KnownTrees, tree: int, items: Iterable[Item]) -> None:
+    for item in items:
+        edges = unpack_edges(item["edges"]["B"])
+        known.edges[tree, path_of(item["node"]["S"])] = edges, int(item["born"]["N"])
+
+
+def _believed(board: Board, changes: Sequence[Change]) -> list[Change]:
+    """Make sense of clocks that are ahead, waiting for an entry's time to come if it is near.
+
+    An entry must be taken the same way when it comes and when it goes: whatever is still ahead when it goes
+    was too far ahead to be waited for when it came. Writers that count for themselves believe each other.
+    """
+    now = now_ms()
+    if board.counter_mode is not CounterMode.STREAM:
+        until = now + TRUST
+        return [
+            replace(one, old=believe(one.old, until, until), new=believe(one.new, until, until))
+            for one in changes
+        ]
+    changes = [replace(one, new=believe(one.new, now + AHEAD, 0)) for one in changes]
+    newest = max((written_at(one.new) for one in changes if one.new), default=0)
+    if newest > now + TRUST:
+        time.sleep((newest - TRUST - now) / 1000)
+    until = now_ms() + TRUST
+    return [replace(one, old=believe(one.old, until, 0)) for one in changes]
+
+
+def _is_suspect(board: Board, change: Change, now: int) -> bool:
+    """Say whether an entry may have been written too late, or too early, by its own clock."""
+    if not is_ranked(change.new):
+        return False
+    # A stream tells the time of a record in whole seconds.
+    arrived = now if board.counter_mode is CounterMode.STREAM else int(change.at.timestamp() * 1000) + 1000
+    return not arrived - TRUST <= written_at(change.new or {}) <= now + AHEAD
 
 
 def _named(pattern: re.Pattern[str], item: Item) -> Iterator[tuple[int, str]]:

@@ -20,7 +20,7 @@ from core.growth import GROW_AT, capacity, mark_growing, rewrite_late
 from core.keys import split_standings
 from core.memory import REMEMBERED
 from core.model import Board, CounterMode
-from core.nodes import Trees, add_steps, counts_of, now_ms
+from core.nodes import Trees, add_steps, counts_of, drop_guards, now_ms
 from core.parallel import run_all
 from core.scale import Path
 from core.top import follow_top
@@ -103,8 +103,7 @@ def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes:
             for node, node_steps in trees.steps(board, standings, changes).items()
         ]
     run_all(calls)
-    for change in trees.late(standings, changes):
-        rewrite_late(db, board, change)
+    run_all([partial(rewrite_late, db, board, change) for change in trees.late(board, standings, changes)])
     if board.counter_mode is not CounterMode.STREAM:
         _note_growing(db, standings, "")  # what other processes count is not seen here
 
@@ -120,15 +119,14 @@ def _count_node(
 ) -> None:
     read_at = now_ms()
     item = add_steps(db, shard_id, standings, node_name(*node), node_steps, newest)
-    if item is None:
-        return
+    drop_guards(db, standings, node_name(*node), item)
     trees = Trees(db)
     known = trees.learn(board, standings, *node, item, read_at)
     for child, count in counts_of(item).items():
         if (
             count > GROW_AT
             and child not in known.grown
-            and count > capacity(board, *trees.stretch(standings, *node, child))
+            and count > capacity(board, *trees.stretch(board, standings, *node, child))
         ):
             _note_growing(db, standings, f"{node_name(*node)} {child}")
 

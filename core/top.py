@@ -2,18 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from core.database import Database
-from core.deltas import Change, is_ranked, latest
-from core.guard import GUARD, guard_name, not_counted
+from core.database import Database, batch_get
+from core.deltas import Change, is_ranked, latest, read_entry
+from core.guard import GUARD, guard_name, guard_value, not_counted, outdated
 from core.index import read_run
 from core.keys import split_standings
 from core.model import Board
-from core.nodes import get_node, node_key
+from core.nodes import Item, get_node, node_key, now_ms
+
+if TYPE_CHECKING:
+    from core.items import Key
 
 TOP_NODE = "top"
 TOP_KEPT = 26  # the top 25, and one more to see whether a tie goes on
+_INDEX_LAG = 5_000  # milliseconds that the index is given to show what the stream has shown
 
 _ENTRY_ATTRIBUTES = (
     "participant",
@@ -45,10 +49,10 @@ def follow_top(db: Database, shard_id: str, board: Board, standings: str, change
     """Bring a materialised top up to one stream shard's changes.
 
     Reads the top (a unit for each 4 KB) and writes it (a unit a KB) if it changes. Only when entries leave a
-    board's top and those behind it are unknown is the rank index read.
+    board's top and those behind it are unknown is the rank index read; and once more a little later, since
+    the index may lag.
     """
     guard = guard_name(shard_id)
-    _, period, _ = split_standings(standings)
     while True:
         item = get_node(db, standings, TOP_NODE, consistent=True)
         changes = not_counted(changes, item, guard)
@@ -56,29 +60,76 @@ def follow_top(db: Database, shard_id: str, board: Board, standings: str, change
             return
         known = _top(item) if item else Top([], whole=False)
         top = _merge(known, latest(changes))
-        if not top.whole and len(top.items) < TOP_KEPT:
-            found = read_run(db, board, period, TOP_KEPT)
-            # The index lags behind the stream at times: the later version of an entry counts.
-            top = _merge(Top(_newest(known.items, found), whole=len(found) < TOP_KEPT), latest(changes))
-        if item and top == known and not any(_belongs(change.new, top) for change in changes):
+        looked_at = int(item["looked_at"]["N"]) if "looked_at" in item else None
+        again = looked_at is not None and now_ms() > looked_at + _INDEX_LAG
+        if again or (not top.whole and len(top.items) < TOP_KEPT):
+            looked_at = None if again else now_ms()
+            top = _merge(_look(db, board, standings, known), latest(changes))
+        elif item and top == known and not any(_belongs(change.new, top) for change in changes):
             return
-        try:
-            db.client.put_item(
-                TableName=db.tables.counters,
-                Item={
-                    **{name: value for name, value in item.items() if name.startswith(GUARD)},
-                    **node_key(standings, TOP_NODE),
-                    guard: {"N": str(changes[-1].sequence)},
-                    "revision": {"N": str(int(item.get("revision", {"N": "0"})["N"]) + 1)},
-                    "whole": {"BOOL": top.whole},
-                    "entries": {"L": [{"M": one} for one in top.items]},
-                },
-                ConditionExpression="attribute_not_exists(revision) OR revision = :revision",
-                ExpressionAttributeValues={":revision": item.get("revision", {"N": "0"})},
-            )
-        except db.client.exceptions.ConditionalCheckFailedException:
-            continue  # another stream shard's consumer was faster: again, on what it left
-        return
+        if _write(db, standings, item, top, looked_at, {guard: guard_value(changes[-1].sequence, now_ms())}):
+            return
+
+
+def renew_top(db: Database, board: Board, standings: str) -> None:
+    """Make a top anew from the index and the table, whatever it holds now."""
+    written = False
+    while not written:
+        item = get_node(db, standings, TOP_NODE, consistent=True)
+        top = _look(db, board, standings, Top([], whole=False))
+        written = _write(db, standings, item, top, now_ms(), {})
+
+
+def _write(
+    db: Database, standings: str, item: Item, top: Top, looked_at: int | None, counted: dict[str, Any]
+) -> bool:
+    """Write a top in the place of `item`, unless another consumer has been faster; says whether it did."""
+    revision = item.get("revision", {"N": "0"})
+    guards = {name: value for name, value in item.items() if name.startswith(GUARD)} | counted
+    for name in outdated(guards, now_ms()):
+        del guards[name]
+    try:
+        db.client.put_item(
+            TableName=db.tables.counters,
+            Item={
+                **guards,
+                **node_key(standings, TOP_NODE),
+                "revision": {"N": str(int(revision["N"]) + 1)},
+                "whole": {"BOOL": top.whole},
+                "entries": {"L": [{"M": one} for one in top.items]},
+                **({"looked_at": {"N": str(looked_at)}} if looked_at else {}),
+            },
+            ConditionExpression="attribute_not_exists(revision) OR revision = :revision",
+            ExpressionAttributeValues={":revision": revision},
+        )
+    except db.client.exceptions.ConditionalCheckFailedException:
+        return False
+    return True
+
+
+def _look(db: Database, board: Board, standings: str, known: Top) -> Top:
+    """Read the best from the index; where it and what is known differ, the table says what is true.
+
+    Costs reading the index, and a consistent read of each entry in question.
+    """
+    found = read_run(db, board, split_standings(standings)[1], TOP_KEPT)
+    whole = len(found) < TOP_KEPT
+    last = None if whole else _rank_key(found[-1])
+    best = {item["participant"]["S"]: item for item in found if item["standings"]["S"] == standings}
+    others = {item["participant"]["S"]: item for item in known.items}
+    doubtful = [
+        one
+        for one in sorted(best.keys() | others.keys())
+        if best.get(one, {}).get("version") != others.get(one, {}).get("version")
+    ]
+    keys: list[Key] = [{"participant": {"S": one}, "standings": {"S": standings}} for one in doubtful]
+    true = batch_get(db, db.tables.scores, keys, consistent=True)
+    items = []
+    for one in [*(item for name, item in best.items() if name not in doubtful), *true]:
+        entry = read_entry(standings, one)
+        if entry is not None and is_ranked(entry) and (last is None or _rank_key(entry) <= last):
+            items.append(_shown(entry))
+    return Top(sorted(items, key=_rank_key), whole)
 
 
 def _merge(known: Top, changed: dict[str, Change]) -> Top:
@@ -94,16 +145,6 @@ def _belongs(image: Mapping[str, Any] | None, known: Top) -> bool:
     if image is None or not is_ranked(image):
         return False
     return known.whole or (bool(known.items) and _rank_key(image) <= _rank_key(known.items[-1]))
-
-
-def _newest(known: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    versions = {one["participant"]["S"]: one for one in known}
-    newest = []
-    for one in found:
-        other = versions.get(one["participant"]["S"], one)
-        best = max(one, other, key=lambda item: int(item["version"]["N"]))
-        newest.append(_shown(best))
-    return sorted(newest, key=_rank_key)
 
 
 def _shown(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from typing import Any
 from core.deltas import Change, is_ranked, written_at
 from core.scale import Path
 
+Image = Mapping[str, Any] | None
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -107,20 +109,33 @@ def trace(nodes: Mapping[Path, Node], key: bytes, written: int, lead: int) -> li
         path = (*path, child)
 
 
-def is_late(nodes: Mapping[Path, Node], image: Mapping[str, Any]) -> bool:
-    """Say whether an entry was written after a node of its own settled, by a clock from before its birth.
+def is_late(nodes: Mapping[Path, Node], born: int, image: Mapping[str, Any], due: int) -> bool:
+    """Say whether a tree, born when it was, may miss an entry somewhere until it is written again.
 
-    Such an entry is missing there until it is written again.
+    So it is if the entry was written before a node's birth by its own clock, but came after the older entries
+    had been written again, as those of nodes born by `due` have.
+
+    Raises:
+        Unknown: a node must be read first.
     """
     path: Path = ()
-    while True:
+    while written_at(image) >= born:
         node = nodes.get(path)
-        child = node.child_of(image["rank_key"]["B"]) if node else 0
-        if node is None or child not in node.grown:
+        if node is None:
+            raise Unknown(path)
+        child = node.child_of(image["rank_key"]["B"])
+        if child not in node.grown:
             return False
-        if written_at(image) < node.grown[child]:
-            return child in node.settled
+        born = node.grown[child]
         path = (*path, child)
+    return born <= due
+
+
+def believe(image: Image, until: int, otherwise: int) -> Image:
+    """Take an entry that claims to be written after `until` for one written at `otherwise`."""
+    if image is None or written_at(image) <= until:
+        return image
+    return {**image, "written_at": {"N": str(otherwise)}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +168,20 @@ def locate(nodes: Mapping[Path, Node], key: bytes) -> Leaf:
         if child not in node.settled or low == key:  # below, nothing stands before the key
             return Leaf(low, high, tuple(before), path, child)
         path = (*path, child)
+
+
+def stretch(nodes: Mapping[Path, Node], path: Path, child: int) -> tuple[bytes, bytes | None]:
+    """Give the stretch of a node's child, from (inclusive) and to (exclusive).
+
+    Raises:
+        Unknown: a node must be read first.
+    """
+    low, high = b"", None
+    for at, step in enumerate((*path, child)):
+        if path[:at] not in nodes:
+            raise Unknown(path[:at])
+        low, high = nodes[path[:at]].bounds(step, low, high)
+    return low, high
 
 
 def node_name(root: int, path: Path) -> str:

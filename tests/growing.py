@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core import deltas, edges, growth, nodes
+from core import edges, growth, nodes
 from core.growth import grow, load_tree
 from core.nodes import LEAD, TRUST, Trees
 from tests.twin import Twin
@@ -54,7 +54,6 @@ class Grower:
         monkeypatch.setattr(edges, "_OUTER", 2)
         clock = Clock()
         monkeypatch.setattr(nodes, "time", clock)
-        monkeypatch.setattr(deltas, "_AHEAD", 3_600_000)  # the stream's clock is not moved on
         return cls(clock, drain)
 
     def grow(self, twin: Twin) -> int:

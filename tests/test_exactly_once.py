@@ -1,0 +1,73 @@
+"""Each record counts once: under deaths at any request, redelivery, re-split batches, races, growth and rebuilds.
+
+Every seed is one history, lived through request by request; see `tests.interleaving`. At its end all that is
+left is counted, and then each count of the tree, the size and the top must be what a recount says.
+"""
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from core import nodes, top
+from core.database import Database
+from tests.deliveries import Records
+from tests.histories import Life, small_leaves
+from tests.lean import LeanClient
+
+PLAIN = range(110)
+GROWING = range(200, 500)
+REBUILT = range(500, 540)
+
+
+@pytest.fixture
+def lean(db: Database) -> Database:
+    return Database(LeanClient(db.client), db.tables)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def live(lean: Database, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[str]]:
+    """Lives through a seed's history; gives what is wrong in the end."""
+    records = Records(lean)
+    small_leaves(monkeypatch)
+
+    def run(seed: int) -> list[str]:
+        with monkeypatch.context() as patch:
+            life = Life.make(patch, lean, records, seed)
+            chance = life.world.random
+            if seed in PLAIN:
+                awaited = life.start()
+            else:
+                life.pause, life.writes = 2.0, 12
+                life.populate()
+                awaited = life.start()
+                for at in range(chance.choice([1, 2])):
+                    life.world.add(f"grower{at}", life.tend, deaths=0.05)
+            if seed in REBUILT:
+                awaited.append(life.world.add("rebuilder", life.rebuild, deaths=0.01))
+            life.world.run(awaited)
+            STATS.append((seed, life.world.requests, life.world.now - 1_800_000_000_000, (p:=life.recount()).depth, p.nodes, p.unsettled))
+            return life.calm_down()
+
+    return run
+
+STATS=[]
+
+@pytest.mark.parametrize("seeds", [PLAIN[::2], PLAIN[1::2], GROWING[::2], GROWING[1::2], REBUILT])
+def test_every_count_is_what_a_recount_says(live: Callable[[int], list[str]], seeds: range) -> None:
+    import time
+    s=time.time()
+    del STATS[:]
+    wrong = {seed: found for seed in seeds if (found := live(seed))}
+    print(time.time()-s, STATS)
+    assert not wrong
+
+
+def test_without_the_guard_they_are_not(
+    live: Callable[[int], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The seeds do redeliver, and it does matter: an item that remembers nothing counts again."""
+    numbers = itertools.count()
+    for module in (nodes, top):
+        monkeypatch.setattr(module, "guard_name", lambda _shard: f"counted_{next(numbers)}")
+    assert any(live(seed) for seed in [*PLAIN[:5], *GROWING[:5]])
