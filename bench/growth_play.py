@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bench.sizes import item_bytes
 from core.edges import choose_edges
 from core.growth import capacity
-from core.guard import guard_name
+from core.guard import guard_name, guard_value
 from core.model import Board
 from core.nodes import node_key, pack_edges
 from core.rank_key import score_bytes
@@ -24,8 +24,8 @@ from core.tree import Node, edges_name, node_name
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
-# A stream shard lasts some four hours, so four partitions have so many at once, in a day and in ten.
-GUARDS = (1, 4, 24, 240)
+# A stream shard lasts some four hours and its guard a day: so many at once of four partitions, and at most.
+GUARDS = (1, 4, 24, 32)
 _BORN = 1_600_000_000_000  # milliseconds since 1970, before every entry was written
 _SEQUENCE = 300_000_000_000_000_499_659  # as DynamoDB numbers a stream's records
 
@@ -134,7 +134,7 @@ def items(played: Sequence[Played], standings: str, guards: int = 1) -> Iterator
         item: dict[str, AttributeValueTypeDef] = node_key(standings, node_name(0, one.path))
         item["as_of"] = {"N": str(_BORN)}
         for shard in range(guards):
-            item[guard_name(f"shard-{shard}")] = {"N": str(_SEQUENCE)}
+            item[guard_name(f"shard-{shard}")] = guard_value(_SEQUENCE, _BORN)
         for child, count in one.counts.items():
             item[f"c{child:02x}"] = {"N": str(count)}
         for child in one.grown:

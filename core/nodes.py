@@ -1,8 +1,9 @@
 """The counter tree in storage: its nodes' counts, and what this process knows of their growth.
 
-A node is one item of the counters table: `c00` to `c7f` count the entries under each child, `counted_*` guard
-them (core.guard), `g..` says since when a child has a node of its own and `s..` that readers may use it. The
-edges of a grown node never change and are an item apart, so that a count writes as few bytes as it can.
+A node is one item of the counters table: `c00` to `c7f` count the entries under each child and `seq_*` guard
+them (core.guard). Of its growth, `g..` says since when a child has a node of its own, `w..` when its entries
+were last written again, `r..` that they all have been once, and `s..` that readers may use it. The edges of a
+grown node never change and are an item apart, so that a count writes as few bytes as it can.
 
     standings          node        what
     race#all-time#g1   trees       which tree readers use, and which one is being built
@@ -53,7 +54,7 @@ TRUST = LEAD // 2
 # as ones that do not tell when they were written, and are written again at once.
 AHEAD = 2 * LEAD
 TREES_NODE = "trees"
-_WORTH_A_WRITE = 8  # guards
+_WORTH_A_WRITE = 4  # guards
 
 _COUNT = re.compile(r"c([0-9a-f]{2})")
 _GROWN = re.compile(r"g([0-9a-f]{2})")

@@ -69,5 +69,5 @@ def test_without_the_guard_they_are_not(
     """The seeds do redeliver, and it does matter: an item that remembers nothing counts again."""
     numbers = itertools.count()
     for module in (nodes, top):
-        monkeypatch.setattr(module, "guard_name", lambda _shard: f"counted_{next(numbers)}")
+        monkeypatch.setattr(module, "guard_name", lambda _shard: f"seq_{next(numbers)}")
     assert any(live(seed) for seed in [*PLAIN[:5], *GROWING[:5]])

@@ -248,7 +248,9 @@ def test_what_changed_since_it_was_read_is_read_again(
     others = {
         "submit": lambda: submit_to(db, twin.board, "p", (2**10,), NOW),
         "remove": lambda: remove_entry(db, twin.board, "p"),
-        "touch": lambda: rewrite(db, twin.board, twin.standings, [found.rank_key], nodes.now_ms()),
+        "touch": lambda: rewrite(
+            db, twin.board, twin.standings, found.rank_key, found.rank_key + b"\0", nodes.now_ms()
+        ),
     }
     waiting = [others[meanwhile]]
 
