@@ -50,11 +50,15 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What a check found: how many entries, how many counts, and which of them are wrong."""
+    """What a check found: how many entries, how many counts, and which of them are wrong.
+
+    `pending` tells how many counts were still on their way to what the entries say.
+    """
 
     entries: int
     counts: int
     drifts: tuple[Drift, ...]
+    pending: int = 0
 
 
 def check(
@@ -62,22 +66,35 @@ def check(
 ) -> CheckReport:
     """Recount the entries and compare every count of the tree in use (or another), and the top.
 
-    While writes go on the two are never read at the same moment, so a count is taken for wrong only if it is
-    off by the same number for `patience` seconds.
+    While writes go on the two are never read at the same moment. So a count is right if it is so at one look,
+    and wrong if it is off by the same number for `patience` seconds. For three times as long it is looked
+    whether the others come to one or the other.
 
     Costs half a read unit for each 4 KB of the order's index and of its tree, again for each look.
     """
     if tree is None:
         tree = Trees(db).current(standings)
-    report = _compare(db, board, standings, tree)
-    until = time.monotonic() + patience
-    while report.drifts and time.monotonic() < until:
+    began = time.monotonic()
+    first = report = _compare(db, board, standings, tree)
+    off = {drift.where: (drift.off, began) for drift in report.drifts}  # by how much, and since when
+
+    def is_wrong(where: str) -> bool:
+        return off[where][1] <= time.monotonic() - patience
+
+    while not all(map(is_wrong, off)) and time.monotonic() < began + 3 * patience:
         time.sleep(min(_PAUSE, patience))
-        again = _compare(db, board, standings, tree)
-        before = {one.where: one.off for one in report.drifts}
-        stayed = tuple(one for one in again.drifts if before.get(one.where) == one.off)
-        report = CheckReport(again.entries, again.counts, stayed)
-    return report
+        report = _compare(db, board, standings, tree)
+        drifts = {drift.where: drift.off for drift in report.drifts}
+        off = {
+            where: (drifts[where], since if drifts[where] == before else time.monotonic())
+            for where, (before, since) in off.items()
+            if where in drifts
+        }
+    entries = {drift.where: drift.entries for drift in first.drifts}
+    found = [drift for drift in report.drifts if drift.where in off]
+    wrong = tuple(drift for drift in found if is_wrong(drift.where))
+    pending = sum(entries[drift.where] == drift.entries for drift in found if drift not in wrong)
+    return CheckReport(report.entries, report.counts, wrong, pending)
 
 
 def rebuild(
@@ -102,9 +119,9 @@ def rebuild(
         _grow_out(db, board, standings, new)
         report = check(db, board, standings, tree=new, patience=2 * LEAD / 1000)
         wrong = sum(abs(one.off) for one in report.drifts if one.where != TOP_NODE)
-        if not wrong:
+        if not wrong and not report.pending:
             break
-        if least is None or wrong < least:
+        if report.pending or least is None or wrong < least:
             least, tries = wrong, 0  # the stream is still being counted
         elif tries == 0:
             rewrite(db, board, standings, b"", None, born, progress)

@@ -5,6 +5,7 @@ operator in the console, TTL.
 """
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from core.ids import check_id
 from core.keys import SEPARATOR, split_standings
 from core.limits import MAX_DISPLAY_NAME_BYTES, MAX_METADATA_BYTES
 
+_TIME = re.compile(r"[0-9]+(\.[0-9]+)?")
 _TEXTS = {"display_name": MAX_DISPLAY_NAME_BYTES, "metadata": MAX_METADATA_BYTES}
 
 
@@ -65,7 +67,7 @@ def read_change(record: Mapping[str, Any]) -> Change:
 
 def written_at(image: Mapping[str, Any]) -> int:
     """Say when an entry's item was last written, in milliseconds since 1970; 0 for one that does not tell."""
-    return int(image["written_at"]["N"]) if "written_at" in image else 0
+    return int(image["written_at"]["N"].partition(".")[0]) if "written_at" in image else 0
 
 
 def is_ranked(image: Mapping[str, Any] | None) -> bool:
@@ -103,7 +105,7 @@ def _is_ours(standings: str, name: str, value: Mapping[str, Any]) -> bool:
         order, _, shard = str(value.get("S", "")).rpartition(SEPARATOR)
         return order == standings and shard.isdecimal()
     if name == "written_at":
-        return str(value.get("N", "")).isdecimal()
+        return _TIME.fullmatch(str(value.get("N", ""))) is not None
     most = _TEXTS.get(name)
     return most is None or ("S" in value and len(value["S"].encode()) <= most)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from core.boards import Boards
 from core.database import Database
-from core.deltas import Change, written_at
+from core.deltas import Change
 from core.edges import choose_edges
 from core.entry_writes import write_entry
 from core.index import read_keys, read_standing
@@ -178,11 +178,11 @@ def rewrite(
         progress(start + len(some), len(entries))
 
 
-def rewrite_late(db: Database, board: Board, change: Change) -> None:
+def rewrite_late(db: Database, board: Board, change: Change, born: int) -> None:
     """Touch an entry that came too late to be counted in a node (see `Trees.late`): a write unit."""
     if change.new is not None:
         key = bytes(change.new["rank_key"]["B"])
-        _touch(db, board, change.standings, change.participant, key, written_at(change.new) + 1)
+        _touch(db, board, change.standings, change.participant, key, born)
 
 
 def load_tree(db: Database, board: Board, standings: str, tree: int) -> dict[Path, tuple[Node, Item]]:
@@ -305,7 +305,7 @@ def _touch(db: Database, board: Board, standings: str, participant: str, key: by
             " AND (attribute_not_exists(written_at) OR NOT written_at BETWEEN :born AND :ahead)",
             "ExpressionAttributeValues": {
                 ":key": {"B": key},
-                ":born": {"N": str(min(born, now + AHEAD))},
+                ":born": {"N": str(born)},
                 ":ahead": {"N": str(now + AHEAD)},
                 ":now": written,
             },

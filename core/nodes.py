@@ -35,8 +35,8 @@ from core.tree import (
     Unknown,
     believe,
     edges_name,
-    is_late,
     locate,
+    missed_since,
     node_name,
     path_of,
     steps,
@@ -102,34 +102,37 @@ class Trees:
                 found |= {(tree, path): of_node for path, of_node in of_tree.items()}
         return found
 
-    def late(self, board: Board, standings: str, changes: Iterable[Change]) -> list[Change]:
-        """Name the changes just counted whose entries must be written again to be counted everywhere.
+    def late(self, board: Board, standings: str, changes: Iterable[Change]) -> list[tuple[Change, int]]:
+        """Name the changes just counted whose entries must be written again, if not written since some time.
 
         They are rare: entries written by a clock that is wrong, by a stranger, or held up on their way. Costs
         nothing for others. In mode STREAM nothing either, since counting has just shown the nodes on the way;
         in other modes a consistent read of each, and of the trees.
         """
         now = now_ms()
-        suspects = [change for change in changes if _is_suspect(board, change, now)]
+        suspects = [
+            change
+            for change in changes
+            if is_ranked(change.new) and not _due(change) <= written_at(change.new or {}) <= now + AHEAD
+        ]
         if not suspects:
             return []
         known = self._of(standings)
         if board.counter_mode is not CounterMode.STREAM:
             known = KnownTrees()
             self._read_trees(standings, known)
-
-        def is_missing(image: Item) -> bool:
-            asks = {
-                tree: partial(is_late, born=born, image=image, due=now - TRUST)
-                for tree, born in known.born.items()
-            }
-            return any(self._knowing(board, standings, known, tree, ask) for tree, ask in asks.items())
-
-        return [
-            change
-            for change in suspects
-            if change.new and (written_at(change.new) > now + AHEAD or is_missing(change.new))
-        ]
+        found = []
+        for change in suspects:
+            image = believe(change.new, now + AHEAD, 0) or {}
+            missed = [0] if image is not change.new else []
+            for tree, born in known.born.items():
+                ask = partial(missed_since, born=born, image=image, due=_due(change))
+                since = self._knowing(board, standings, known, tree, ask)
+                if since is not None:
+                    missed.append(since)
+            if missed:
+                found.append((change, max(missed)))
+        return found
 
     def locate(self, board: Board, standings: str, keys: Sequence[bytes]) -> tuple[int, dict[bytes, Leaf]]:
         """Find each rank key's leaf in the tree that readers use; gives the tree's number too."""
@@ -456,13 +459,12 @@ def _believed(board: Board, changes: Sequence[Change]) -> list[Change]:
     return [replace(one, old=believe(one.old, until, 0)) for one in changes]
 
 
-def _is_suspect(board: Board, change: Change, now: int) -> bool:
-    """Say whether an entry may have been written too late, or too early, by its own clock."""
-    if not is_ranked(change.new):
-        return False
-    # A stream tells the time of a record in whole seconds.
-    arrived = now if board.counter_mode is CounterMode.STREAM else int(change.at.timestamp() * 1000) + 1000
-    return not arrived - TRUST <= written_at(change.new or {}) <= now + AHEAD
+def _due(change: Change) -> int:
+    """Give the last birth of a node whose entries may have been written again before this one came.
+
+    The stream tells the second of a record alone, and the index is given another to show it.
+    """
+    return int(change.at.timestamp() * 1000) + 2_000 - TRUST
 
 
 def _named(pattern: re.Pattern[str], item: Item) -> Iterator[tuple[int, str]]:

@@ -103,7 +103,7 @@ def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes:
             for node, node_steps in trees.steps(board, standings, changes).items()
         ]
     run_all(calls)
-    run_all([partial(rewrite_late, db, board, change) for change in trees.late(board, standings, changes)])
+    run_all([partial(rewrite_late, db, board, *late) for late in trees.late(board, standings, changes)])
     if board.counter_mode is not CounterMode.STREAM:
         _note_growing(db, standings, "")  # what other processes count is not seen here
 

@@ -109,11 +109,11 @@ def trace(nodes: Mapping[Path, Node], key: bytes, written: int, lead: int) -> li
         path = (*path, child)
 
 
-def is_late(nodes: Mapping[Path, Node], born: int, image: Mapping[str, Any], due: int) -> bool:
-    """Say whether a tree, born when it was, may miss an entry somewhere until it is written again.
+def missed_since(nodes: Mapping[Path, Node], born: int, image: Mapping[str, Any], due: int) -> int | None:
+    """Give the birth of a tree's first node that misses an entry for good, or None; `born` is the root's.
 
-    So it is if the entry was written before a node's birth by its own clock, but came after the older entries
-    had been written again, as those of nodes born by `due` have.
+    Such a node is younger than the entry, by the entry's clock. And its older entries have all been written
+    again by the time that this one came, as those of nodes born by `due` have.
 
     Raises:
         Unknown: a node must be read first.
@@ -125,10 +125,10 @@ def is_late(nodes: Mapping[Path, Node], born: int, image: Mapping[str, Any], due
             raise Unknown(path)
         child = node.child_of(image["rank_key"]["B"])
         if child not in node.grown:
-            return False
+            return None
         born = node.grown[child]
         path = (*path, child)
-    return born <= due
+    return born if born <= due else None
 
 
 def believe(image: Image, until: int, otherwise: int) -> Image:

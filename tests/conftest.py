@@ -11,6 +11,7 @@ from core.database import Database, Tables, connect
 from core.tables import create_tables
 from local.engine import Engine, find_engine, running_engine, temporary_folder
 from local.stream_reader import StreamReader, connect_streams
+from tests.lean import LeanClient
 
 
 @pytest.fixture(scope="session")
@@ -48,3 +49,9 @@ def boards(db: Database) -> Boards:
 def drain(db: Database, boards: Boards) -> Callable[[], int]:
     """Counts all that the scores table's stream holds since the last call; returns the number of records."""
     return StreamReader(db, boards, connect_streams(db)).drain
+
+
+@pytest.fixture
+def lean(db: Database) -> Database:
+    """The same tables through a client that makes little work of a request, for one thread at a time."""
+    return Database(LeanClient(db.client), db.tables)  # type: ignore[arg-type]

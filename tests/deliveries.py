@@ -50,6 +50,7 @@ class Deliveries:
     def look(self) -> None:
         """Take in what was written."""
         for record in self._records.new():
+            record["dynamodb"]["ApproximateCreationDateTime"] = self._world.now // 1000
             shard = str(sum(record["dynamodb"]["Keys"]["participant"]["S"].encode()) % self._shards)
             if self._reshard_at is not None and self._seen >= self._reshard_at:
                 shard += "+"

@@ -21,7 +21,7 @@ from core.periods import ALL_TIME
 from core.submit import Submission, submit_score
 from tests.deliveries import Deliveries, Records
 from tests.interleaving import Killed, Process, World, instant, virtual
-from tests.recount import Tree, recount
+from tests.recount import Ranked, Tree, ranked, recount
 
 PARTICIPANTS = [f"p{at:02}" for at in range(24)]
 SCORES = [1, 1, 1, 2, 3, 40, 41, 42, 60, -5]  # so few that leaves fill, and ties abound
@@ -47,6 +47,7 @@ class Life:
     writes: int = 15
     pause: float = 0.0  # seconds between two writes of a writer, at most
     clocks: list[int] = field(default_factory=lambda: CLOCKS)
+    participants: set[str] = field(default_factory=lambda: set(PARTICIPANTS))
 
     @classmethod
     def make(
@@ -105,6 +106,18 @@ class Life:
             else:
                 grower.sleep(1 if left else 2)
 
+    def grow_out(self, grower: Process) -> None:
+        """Grow the tree until nothing is left to."""
+        while True:
+            try:
+                left = grow(grower.db, self.board, self.standings)
+            except Killed:
+                grower.restart()
+            else:
+                if not left:
+                    return
+                grower.sleep(1)
+
     def rebuild(self, rebuilder: Process) -> None:
         """Rebuild the counters, however often it takes."""
         while True:
@@ -146,18 +159,25 @@ class Life:
             puts.append({"PutRequest": {"Item": item}})
         tables = self.world.database.tables
         self.world.database.client.batch_write_item(RequestItems={tables.scores: puts})
-        self.deliveries.drain(*self.world.connect())
+        self.drain()
+
+    def drain(self) -> int:
+        """Count all that the stream holds, what counting makes of it included; gives how many records."""
+        return self.deliveries.drain(*self.world.connect())
+
+    def entries(self) -> list[Ranked]:
+        return ranked(self.world.database, self.standings, sorted(self.participants))
 
     def recount(self) -> Tree:
-        return recount(self.world.database, self.board, self.standings, PARTICIPANTS)
+        return recount(self.world.database, self.board, self.standings, sorted(self.participants))
 
     def calm_down(self) -> list[str]:
         """Count and grow all that is left to; give what is wrong then."""
-        db, boards = self.world.connect()
+        db, _ = self.world.connect()
         for _ in range(60):
-            self.deliveries.drain(db, boards)
-            self.world.now += 3000
-            if not grow(db, self.board, self.standings) and not self.deliveries.drain(db, boards):
+            self.drain()
+            self.world.now += 3_000
+            if not grow(db, self.board, self.standings) and not self.drain():
                 break
         else:
             return ["it never comes to an end"]

@@ -1,15 +1,15 @@
-"""Processes that share a database, one request at a time, in an order, at times and with deaths that a seed gives.
+"""Processes that share a database, one request at a time, in an order, at times and with deaths from a seed.
 
 Each process is a thread with its own connection, memory and clock. It stops before each request; the seed says
-who goes on, how much time has passed until then, and whether the process dies, before the request takes effect
-or after (an answer lost). Nothing else runs meanwhile, so a seed is one history, the same each time.
+who goes on, how much time has passed by then, and whether the process dies, before its request takes effect or
+after (an answer lost). Nothing else runs meanwhile, so a seed is one history, the same each time.
 """
 
 import random
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -24,8 +24,8 @@ from core.memory import Memory
 T = TypeVar("T")
 
 START = 1_800_000_000_000  # milliseconds since 1970
-_FREE = frozenset({"exceptions", "meta", "describe_table", "scan"})  # a test's own look is no step
-_SLACK = nodes.LEAD - nodes.TRUST - 500  # an announcement is under way for no longer: the tree's one assumption
+_FREE = frozenset({"exceptions", "meta"})  # no requests
+_UNDER_WAY = nodes.LEAD - nodes.TRUST - 500  # as long as an announcement may take: the tree's one assumption
 
 
 class Killed(BaseException):
@@ -37,23 +37,33 @@ class Over(BaseException):
 
 
 class Process(threading.Thread):
-    """A thread that runs between its requests only when it is told to."""
+    """A thread that makes its requests only when it is told to.
 
-    def __init__(self, world: "World", name: str, body: Callable[["Process"], None], **traits: Any) -> None:
+    `skew` is by how many milliseconds its clock is ahead, `deaths` how likely each request is its last, and
+    `weight` how often it gets its turn. It `dies_at` the request of that number, or none.
+    """
+
+    def __init__(
+        self,
+        world: "World",
+        name: str,
+        body: Callable[["Process"], object],
+        *,
+        skew: int = 0,
+        deaths: float = 0.0,
+        weight: float = 1.0,
+        dies_at: tuple[int, str] | None = None,
+    ) -> None:
         super().__init__(name=name, daemon=True)
-        self.world = world
-        self.body = body
-        self.skew: int = traits.get("skew", 0)  # of its clock, in milliseconds
-        self.deaths: float = traits.get("deaths", 0.0)  # for each request, how likely it is the last
-        self.weight: float = traits.get("weight", 1.0)  # how often it gets its turn
-        self.wakes_at = 0
-        self.asked_at = 0
-        self.announces = False
+        self.world, self.body = world, body
+        self.skew, self.deaths, self.weight, self.dies_at = skew, deaths, weight, dies_at
+        self.requests = 0
+        self.next: tuple[str, dict[str, Any]] | None = None  # the request that it stopped before
+        self.stopped_at = self.wakes_at = 0
+        self.fate = ""
         self.error: BaseException | None = None
         self.finished = False
-        self.go = threading.Semaphore(0)
-        self.stopped = threading.Semaphore(0)
-        self.fate = ""
+        self._go, self._stopped = threading.Semaphore(0), threading.Semaphore(0)
         self.db, self.boards = world.connect()
 
     def run(self) -> None:
@@ -62,25 +72,43 @@ class Process(threading.Thread):
             self.body(self)
         except (Killed, Over):
             pass
-        except BaseException as error:  # noqa: BLE001 - the test's thread raises it
+        except BaseException as error:
             self.error = error
         self.finished = True
-        self.stopped.release()
+        self._stopped.release()
 
     def restart(self) -> None:
         """Come up again, as a new process that remembers nothing."""
         self.db, self.boards = self.world.connect()
 
-    def stop(self) -> None:
-        self.asked_at = self.world.now
-        self.stopped.release()
-        self.go.acquire()
-        if self.fate == "over":
-            raise Over
-
     def sleep(self, seconds: float) -> None:
         self.wakes_at = self.world.now + int(seconds * 1000) + 1
         self.stop()
+
+    def stop(self) -> None:
+        """Wait for a turn."""
+        self.stopped_at = self.world.now
+        self._stopped.release()
+        self._go.acquire()
+        if self.fate == "over":
+            raise Over
+
+    def go_on(self, fate: str = "") -> None:
+        """Give it a turn, from another thread, and wait until it stops again. `fate` says when it dies."""
+        self.fate = fate
+        self._go.release()
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until it has stopped."""
+        self._stopped.acquire()
+
+    @property
+    def overdue_in(self) -> int:
+        """In how many milliseconds its request must be made."""
+        if self.next is None or not _announces(*self.next):
+            return 10**9
+        return self.stopped_at + _UNDER_WAY - self.world.now
 
 
 @dataclass
@@ -92,19 +120,18 @@ class World:
     now: int = START
     hurry: int = 300  # the most milliseconds that pass from one request to the next
     processes: list[Process] = field(default_factory=list)
-    requests: int = 0
 
     def connect(self) -> tuple[Database, Boards]:
         """Give a new process's view of the database."""
-        db = Database(Client(self, self.database.client), self.database.tables, Memory())  # type: ignore[arg-type]
+        db = Database(Client(self.database.client), self.database.tables, Memory())  # type: ignore[arg-type]
         return db, Boards(db, cache_seconds=3600)
 
-    def add(self, name: str, body: Callable[[Process], None], **traits: Any) -> Process:
+    def add(self, name: str, body: Callable[[Process], object], **traits: Any) -> Process:
         """Start a process, which waits for its first turn."""
         process = Process(self, name, body, **traits)
         self.processes.append(process)
         process.start()
-        process.stopped.acquire()
+        process.wait()
         return process
 
     def run(self, until: Iterable[Process]) -> None:
@@ -116,32 +143,34 @@ class World:
             if not awake:
                 self.now = min(one.wakes_at for one in alive)
                 continue
-            overdue = [one for one in awake if one.announces and one.asked_at < self.now - _SLACK]
-            [process] = overdue[:1] or self.random.choices(awake, [one.weight for one in awake])
-            if not any(one.announces and one.asked_at < self.now - _SLACK + self.hurry for one in alive):
+            urgent = [one for one in alive if one.overdue_in < self.hurry]
+            if not urgent:
                 self.now += self.random.randrange(self.hurry)
+            [process] = urgent[:1] or self.random.choices(awake, [one.weight for one in awake])
             dies = self.random.random() < process.deaths
-            self._go_on(process, self.random.choice(["before", "after"]) if dies else "")
+            fate = self.random.choice(["before", "after"]) if dies else ""
+            if process.dies_at and process.dies_at[0] == process.requests:
+                fate, process.dies_at = process.dies_at[1], None
+            process.go_on(fate)
         for process in self.processes:
             if not process.finished:
-                self._go_on(process, "over")
-        for process in self.processes:
+                process.go_on("over")
             process.join()
             if process.error is not None:
                 raise process.error
         self.processes.clear()
 
-    def _go_on(self, process: Process, fate: str) -> None:
-        process.fate = fate
-        process.go.release()
-        process.stopped.acquire()
+    def hold(self, process: Process, operation: str, table: str) -> None:
+        """Let one process run alone until it stops before such a request."""
+        while process.next is None or process.next[0] != operation or table not in str(process.next[1]):
+            assert not process.finished, process.error
+            process.go_on()
 
 
 class Client:
-    """A client whose every request waits for its process's turn."""
+    """A client whose every request waits for its process's turn, if it is a process that makes it."""
 
-    def __init__(self, world: World, client: Any) -> None:
-        self._world = world
+    def __init__(self, client: Any) -> None:
         self._client = client
 
     def __getattr__(self, name: str) -> Any:
@@ -151,10 +180,10 @@ class Client:
             return operation
 
         def request(**arguments: Any) -> Any:
-            process.announces = _announces(name, arguments)
+            process.next = name, arguments
             process.stop()
-            process.announces = False
-            self._world.requests += 1
+            process.next = None
+            process.requests += 1
             if process.fate == "before":
                 raise Killed
             try:
@@ -212,9 +241,3 @@ def _replace(monkeypatch: pytest.MonkeyPatch, old: Any, new: Any) -> None:
 
 def instant(world: World) -> datetime:
     return datetime.fromtimestamp(world.now / 1000, UTC)
-
-
-def pieces(chance: random.Random, start: int, end: int) -> Sequence[tuple[int, int]]:
-    """Cut a range as an event source may cut a batch."""
-    cuts = sorted({start, end, *(chance.randint(start, end) for _ in range(chance.randrange(3)))})
-    return list(zip(cuts, cuts[1:], strict=False))

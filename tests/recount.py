@@ -39,12 +39,10 @@ def ranked(db: Database, standings: str, participants: Sequence[str]) -> list[Ra
             {"participant": {"S": one}, "standings": {"S": standings}}
             for one in participants[start : start + 100]
         ]
-        answer = db.client.batch_get_item(RequestItems={db.tables.scores: {"Keys": keys, "ConsistentRead": True}})
-        items: list[Item] = answer["Responses"][db.tables.scores]
+        wanted = {db.tables.scores: {"Keys": keys, "ConsistentRead": True}}
+        items: list[Item] = db.client.batch_get_item(RequestItems=wanted)["Responses"][db.tables.scores]
         found += [
-            Ranked(bytes(item["rank_key"]["B"]), int(item.get("written_at", {"N": "0"})["N"]))
-            for item in items
-            if "rank_shard" in item
+            Ranked(bytes(item["rank_key"]["B"]), _written(item)) for item in items if "rank_shard" in item
         ]
     return sorted(found, key=lambda one: one.key)
 
@@ -126,6 +124,11 @@ def _items(db: Database, board: Board, standings: str) -> dict[str, Item]:
                 break
             start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
     return found
+
+
+def _written(item: Item) -> int:
+    told = item.get("written_at", {}).get("N", "").partition(".")[0]
+    return int(told) if told.isdecimal() else 0
 
 
 def _is(name: str, kind: str) -> bool:

@@ -21,7 +21,7 @@ from core.limits import MAX_RANK_KEY_BYTES
 from core.model import Board, ScoreKind, SortOrder
 from core.rank_key import encode_score, just_above, just_below, width
 from core.scale import FANOUT, Path, is_linear, static_depth, static_edges
-from core.tree import Node, Unknown, believe, is_late, locate, steps, stretch, trace
+from core.tree import Node, Unknown, believe, locate, missed_since, steps, stretch, trace
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 LAST = b"\xff" * (MAX_RANK_KEY_BYTES + 1)
@@ -101,7 +101,8 @@ def test_a_linear_root_is_even_and_another_doubles(board: Board) -> None:
 
 keys = st.builds(
     lambda head, name: (head + name.encode())[-MAX_RANK_KEY_BYTES:],
-    st.binary(max_size=40) | st.text("\x00\x01\xfe\xff", max_size=12).map(lambda text: text.encode("latin-1")),
+    st.binary(max_size=40)
+    | st.text("\x00\x01\xfe\xff", max_size=12).map(lambda text: text.encode("latin-1")),
     st.text(min_size=1, max_size=8),
 )
 cuts = keys | st.binary(min_size=1, max_size=12) | st.lists(st.sampled_from([0, 1, 254, 255])).map(bytes)
@@ -292,8 +293,8 @@ def test_an_entry_is_late_where_a_node_born_by_then_misses_it(
     found = image((key, written))
     assert found is not None
     # A node's children are born after it, so the first that misses an entry tells; here births are random.
-    expected = bool(missing) and missing[0] <= due
-    assert is_late(tree.nodes, tree.nodes[()].born, found, due) == expected
+    expected = missing[0] if missing and missing[0] <= due else None
+    assert missed_since(tree.nodes, tree.nodes[()].born, found, due) == expected
 
 
 def test_a_node_is_read_again_before_it_is_trusted_for_longer() -> None:
