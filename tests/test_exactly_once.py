@@ -15,8 +15,8 @@ from tests.deliveries import Records
 from tests.histories import Life, small_leaves
 
 PLAIN = range(110)
-GROWING = range(200, 500)
-REBUILT = range(500, 540)
+GROWING = range(1_000, 1_090)
+REBUILT = range(2_000, 2_020)
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def live(lean: Database, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], lis
         with monkeypatch.context() as patch:
             life = Life.make(patch, lean, records, seed)
             chance = life.world.random
-            if seed in PLAIN:
+            if seed < GROWING.start:
                 awaited = life.start()
             else:
                 life.pause, life.writes = 2.0, 12
@@ -37,7 +37,7 @@ def live(lean: Database, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], lis
                 awaited = life.start()
                 for at in range(chance.choice([1, 2])):
                     life.world.add(f"grower{at}", life.tend, deaths=0.05)
-            if seed in REBUILT:
+            if seed >= REBUILT.start:
                 awaited.append(life.world.add("rebuilder", life.rebuild, deaths=0.01))
             life.world.run(awaited)
             return life.calm_down()
@@ -45,7 +45,18 @@ def live(lean: Database, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], lis
     return run
 
 
-@pytest.mark.parametrize("seeds", [PLAIN[::2], PLAIN[1::2], GROWING[::2], GROWING[1::2], REBUILT])
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param(GROWING[::2], id="growing, even"),
+        pytest.param(GROWING[1::2], id="growing, odd"),
+        pytest.param(REBUILT, id="rebuilt"),
+        pytest.param(PLAIN, id="plain"),
+        pytest.param(range(200, 600), id="more plain", marks=pytest.mark.thorough),
+        pytest.param(range(1_200, 1_500), id="more growing", marks=pytest.mark.thorough),
+        pytest.param(range(2_100, 2_140), id="more rebuilt", marks=pytest.mark.thorough),
+    ],
+)
 def test_every_count_is_what_a_recount_says(live: Callable[[int], list[str]], seeds: range) -> None:
     wrong = {seed: found for seed in seeds if (found := live(seed))}
     assert not wrong
