@@ -209,10 +209,6 @@ FOREVER = '(leaderboardId: "board", participantId: "p") { rank }'
 @pytest.mark.parametrize(
     ("query", "word"),
     [
-        (CREATE.format("periods: [ALL_TIME, DAILY]"), "periods"),
-        (UPDATE.format("periods: [ALL_TIME]"), "periods"),
-        (UPDATE.format('timeZone: "UTC"'), "timeZone"),
-        (SUBMIT.format('submissionId: "1"'), "submissionId"),
         ('{ leaderboard(id: "board") { archives { nextToken } } }', "Leaderboard.archives"),
         (f"subscription {{ onRankBucketChange{FOREVER} }}", "onRankBucketChange"),
         ('subscription { onTopChange(leaderboardId: "board", period: "daily") { at } }', "onTopChange"),
