@@ -1,8 +1,8 @@
 """Processes that share a database, one request at a time, in an order, at times and with deaths from a seed.
 
-Each process is a thread with its own connection, memory and clock. It stops before each request; the seed says
-who goes on, how much time has passed by then, and whether the process dies, before its request takes effect or
-after (an answer lost). Nothing else runs meanwhile, so a seed is one history, the same each time.
+Each process is a thread with its own connection, memory and clock. It stops before each request; the seed
+says who goes on, how much time has passed by then, and whether the process dies, before its request takes
+effect or after (an answer lost). Nothing else runs meanwhile, so a seed is one history, the same each time.
 """
 
 import random

@@ -15,7 +15,7 @@ from core.edit import remove_entry
 from core.items import entry_key
 from core.keys import rank_shard
 from core.model import CounterMode
-from core.nodes import LEAD, TREES_NODE, Trees, node_key
+from core.nodes import TREES_NODE, Trees, node_key
 from core.periods import ALL_TIME
 from core.submit import Submission, submit_score
 from core.top import TOP_NODE
@@ -23,7 +23,7 @@ from core.tree import node_name
 from local.stream_reader import StreamReader, connect_streams
 from tests.deliveries import Records
 from tests.histories import PARTICIPANTS, Life, small_leaves
-from tests.interleaving import Killed, instant
+from tests.interleaving import instant
 from tests.twin import NOW, Twin, submit_to
 
 MODES = list(CounterMode)
