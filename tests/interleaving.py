@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from core import consistency, entry_writes, nodes, offer, parallel, stream, submit
+from core import consistency, entry_writes, nodes, offer, parallel, stream, submit, trees
 from core.boards import Boards
 from core.database import Database
 from core.memory import Memory
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 START = 1_800_000_000_000  # milliseconds since 1970
 _FREE = frozenset({"exceptions", "meta"})  # no requests
-_UNDER_WAY = nodes.LEAD - nodes.TRUST - 500  # as long as an announcement may take: the tree's one assumption
+_UNDER_WAY = trees.LEAD - trees.TRUST - 500  # as long as an announcement may take: the tree's one assumption
 
 
 class Killed(BaseException):
@@ -226,7 +226,7 @@ def virtual(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
     _replace(monkeypatch, nodes.now_ms, now_ms)
     _replace(monkeypatch, parallel.run_all, run_all)
     clock = types.SimpleNamespace(sleep=sleep, monotonic=lambda: now_ms() / 1000)
-    for module in (consistency, entry_writes, nodes, offer, stream, submit):
+    for module in (consistency, entry_writes, nodes, offer, stream, submit, trees):
         if hasattr(module, "time"):
             monkeypatch.setattr(module, "time", clock)
     random.seed(world.random.random())

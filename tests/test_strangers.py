@@ -18,11 +18,11 @@ from core.items import entry_key
 from core.keys import rank_shard
 from core.limits import MAX_METADATA_BYTES
 from core.model import CounterMode
-from core.nodes import LEAD, TRUST
 from core.periods import ALL_TIME
 from core.standings import top
 from core.stream import process
 from core.top import read_top
+from core.trees import LEAD, TRUST
 from tests.growing import Grower
 from tests.twin import NOW, Twin, submit_to
 
