@@ -13,12 +13,12 @@ from core.consistency import check
 from core.database import Database
 from core.keys import standings_key
 from core.model import Board, Entry, Rank, RankStrategy
-from core.nodes import Trees
 from core.pages import encode_token
 from core.periods import ALL_TIME
 from core.rank_key import just_above, participant_of, score_bytes
 from core.ranking import ranks
 from core.standings import around, entries, entries_of, entry, top
+from core.trees import Trees
 
 _DELAY = 0.015  # seconds that each request waits, so that those sent at once overlap
 

@@ -19,9 +19,10 @@ from core.deltas import Change, read_entry
 from core.errors import Throttled
 from core.guard import failed_item
 from core.model import Board, CounterMode
-from core.nodes import Trees, expiry, node_key, now_ms, partitions
+from core.nodes import expiry, node_key, now_ms, partitions
 from core.parallel import run_all
 from core.tree import node_name
+from core.trees import Trees
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError

@@ -13,9 +13,9 @@ from core.growth import grow, grow_all, mark_growing
 from core.items import entry_key
 from core.keys import rank_shard, shard_of
 from core.model import CounterMode, ScorePolicy
-from core.nodes import AHEAD, LEAD, TRUST
 from core.periods import ALL_TIME
 from core.submit import Submission, submit_score
+from core.trees import AHEAD, LEAD, TRUST
 from tests.deliveries import Records
 from tests.histories import PARTICIPANTS, Life, small_leaves
 from tests.interleaving import Process, instant
