@@ -35,8 +35,9 @@ def db(engine: Engine) -> Iterator[Database]:
     )
     create_tables(database)
     yield database
+    lean = LeanClient(database.client)
     for definition in definitions(database):
-        database.client.delete_table(TableName=definition["TableName"])
+        lean.delete_table(TableName=definition["TableName"])
 
 
 @pytest.fixture
@@ -53,5 +54,5 @@ def drain(db: Database, boards: Boards) -> Callable[[], int]:
 
 @pytest.fixture
 def lean(db: Database) -> Database:
-    """The same tables through a client that makes little work of a request, for one thread at a time."""
+    """The same tables through a client that makes little work of a request."""
     return Database(LeanClient(db.client), db.tables)  # type: ignore[arg-type]
