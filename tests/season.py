@@ -4,7 +4,8 @@ Which period an instant is in is told by strftime. Across a change of zone it is
 running period ends as it was to end, and what comes after is later, in the new zone.
 """
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -24,6 +25,7 @@ from tests.twin import ALL_TIME, Twin, standing_of, written
 
 FORMATS = {"DAILY": "daily-%Y-%m-%d", "WEEKLY": "weekly-%G-W%V", "MONTHLY": "monthly-%Y-%m"}
 DAY = timedelta(days=1)
+_numbers = itertools.count()
 
 Body = tuple[str, tuple[int, ...], datetime | None]
 
@@ -61,6 +63,8 @@ class Season:
 
     @classmethod
     def make(cls, db: Database, boards: Boards, now: datetime, **definition: Any) -> "Season":
+        """Create a board, by default of all four kinds of period, under an id of its own."""
+        definition.setdefault("id", f"season-{next(_numbers)}")
         definition.setdefault("periods", list(PeriodKind))
         return cls(db, boards, boards.create(define_board(now=now, **definition)))
 
@@ -166,7 +170,12 @@ class Season:
 
     # What must be so
 
-    def check(self, periods: Sequence[str] | None = None, **how: Any) -> None:
+    def check_touched(self) -> None:
+        """Compare every read in the periods that changed since the last time."""
+        touched, self.touched = self.touched, set()
+        self.check(touched, page_sizes=[2], radii=[1])
+
+    def check(self, periods: Iterable[str] | None = None, **how: Any) -> None:
         """Compare every read, in the periods named or in all; the stream must have been counted."""
         for period in self.twins if periods is None else periods:
             self.twin(period).check(**how)
