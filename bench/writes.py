@@ -18,10 +18,11 @@ from core.database import Database
 from core.growth import capacity, load_tree, twigs
 from core.keys import standings_key
 from core.model import Board, CounterMode
-from core.nodes import Trees, now_ms
+from core.nodes import now_ms
 from core.periods import ALL_TIME
 from core.stream import process
 from core.submit import Submission, submit_score
+from core.trees import Trees
 
 # What Lambda's event source puts into one invocation at most.
 _BATCH_RECORDS = 10_000

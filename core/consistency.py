@@ -11,24 +11,15 @@ from dataclasses import dataclass, replace
 
 from core.database import Database
 from core.errors import VersionConflict
-from core.growth import Progress, grow, load_tree, mark_growing, rewrite, twigs
+from core.growth import grow, load_tree, mark_growing, twigs
 from core.index import read_keys
 from core.keys import split_standings
 from core.model import Board
-from core.nodes import (
-    LEAD,
-    TREES_NODE,
-    TRUST,
-    Trees,
-    counts_of,
-    get_node,
-    node_key,
-    now_ms,
-    partitions,
-    query_nodes,
-)
+from core.nodes import TREES_NODE, counts_of, get_node, node_key, now_ms, partitions, query_nodes
+from core.rewriting import Progress, rewrite
 from core.top import TOP_KEPT, TOP_NODE, read_top, renew_top
 from core.tree import edges_name, node_name
+from core.trees import LEAD, TRUST, Trees
 
 _PAUSE = 1.0  # seconds between two looks, in which the stream is counted
 _GROWING_MS = 60_000

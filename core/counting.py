@@ -18,20 +18,12 @@ from core.database import Database
 from core.index import count_between, key_queries, read_keys
 from core.keys import standings_key
 from core.model import Board
-from core.nodes import (
-    TREES_NODE,
-    Item,
-    Trees,
-    as_of,
-    counts_of,
-    get_nodes,
-    read_size,
-    remember_root,
-)
+from core.nodes import TREES_NODE, Item, as_of, counts_of, get_nodes, read_size, remember_root
 from core.parallel import run_all
 from core.rungs import Rung, Rungs
 from core.scale import static_edges
 from core.tree import Leaf, node_name, path_of
+from core.trees import Trees
 
 # What is remembered of a root serves to choose a strategy, never to rank; all but the ladder renew it. So at
 # worst, on a board that has filled up meanwhile, one count on the index costs what came in that time.

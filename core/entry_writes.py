@@ -18,9 +18,10 @@ from core.deltas import Change, read_entry
 from core.errors import Throttled
 from core.guard import failed_item
 from core.model import Board, CounterMode
-from core.nodes import Trees, node_key, now_ms, partitions
+from core.nodes import node_key, now_ms, partitions
 from core.parallel import run_all
 from core.tree import node_name
+from core.trees import Trees
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError

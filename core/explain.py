@@ -5,8 +5,8 @@ from core.database import Database
 from core.growth import GROW_AT, TIES_GROW_AT, load_tree, twigs
 from core.index import units_of
 from core.model import Board, CounterMode
-from core.nodes import Trees
 from core.scale import FANOUT, counter_shards, is_linear, static_depth, static_edges
+from core.trees import Trees
 
 
 def explain(db: Database, board: Board, standings: str) -> list[tuple[str, str]]:

@@ -8,53 +8,32 @@ Each step is one conditional write or can be done again, so any process may take
 """
 
 import logging
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from core.boards import Boards
 from core.database import Database
-from core.deltas import Change
 from core.edges import choose_edges
-from core.entry_writes import write_entry
-from core.index import read_keys, read_standing
-from core.keys import rank_shard, shard_of, split_standings
-from core.model import Board, CounterMode
-from core.nodes import (
-    AHEAD,
-    LEAD,
-    TRUST,
-    Item,
-    Trees,
-    counts_of,
-    merge_shards,
-    node_key,
-    now_ms,
-    pack_edges,
-    partitions,
-    query_nodes,
-)
+from core.index import read_keys
+from core.keys import split_standings
+from core.model import Board
+from core.nodes import Item, counts_of, merge_shards, node_key, now_ms, pack_edges, partitions, query_nodes
 from core.parallel import run_all
 from core.rank_key import just_above, score_bytes, worst_score
+from core.rewriting import rewrite
 from core.scale import Path
 from core.tree import Node, edges_name, node_name, path_of
-
-if TYPE_CHECKING:
-    from core.items import Key
+from core.trees import LEAD, TRUST, Trees
 
 GROW_AT = 256  # entries in a leaf
 # Entries in a leaf of one score. Its rank is known without looking into it, only positions among the ties are
 # not; and a board of few scores and many entries would else have a node to write for each of its scores.
 TIES_GROW_AT = 1024
 _GROWING = "~growing"
-_REWRITES_AT_ONCE = 512
 
 _log = logging.getLogger(__name__)
-
-Progress = Callable[[int, int], None]  # done, of how many
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +61,8 @@ def mark_growing(db: Database, standings: str) -> None:
 
 def growing(db: Database) -> dict[str, str]:
     """List the orders that have something to grow, and since when: half a read unit for each 4 KB."""
-    return {item["node"]["S"]: item["marked_at"]["N"] for item in query_nodes(db, _GROWING, "")}
+    notes = query_nodes(db, _GROWING, "")
+    return {item["node"]["S"]: item.get("marked_at", {}).get("N", "0") for item in notes}
 
 
 def grow_all(db: Database, boards: Boards) -> int:
@@ -93,9 +73,9 @@ def grow_all(db: Database, boards: Boards) -> int:
     """
     left = 0
     for standings, marked_at in growing(db).items():
-        board_id, _, generation = split_standings(standings)
-        board = boards.get_generation(board_id, generation)
         try:
+            board_id, _, generation = split_standings(standings)
+            board = boards.get_generation(board_id, generation)
             more = board is not None and grow(db, board, standings)
         except Exception:
             _log.exception("the counter tree of %s could not grow, trying again", standings)
@@ -112,7 +92,7 @@ def _unmark(db: Database, standings: str, marked_at: str) -> None:
         db.client.delete_item(
             TableName=db.tables.counters,
             Key=node_key(_GROWING, standings),
-            ConditionExpression="marked_at = :marked_at",
+            ConditionExpression="attribute_not_exists(marked_at) OR marked_at = :marked_at",
             ExpressionAttributeValues={":marked_at": {"N": marked_at}},
         )
 
@@ -155,34 +135,6 @@ def capacity(board: Board, low: bytes, high: bytes | None) -> int:
     first_score = low[: score_bytes(board)].ljust(score_bytes(board), b"\0")
     end = just_above(worst_score(board)) if high is None else high
     return TIES_GROW_AT if end <= just_above(first_score) else GROW_AT
-
-
-def rewrite(
-    db: Database,
-    board: Board,
-    standings: str,
-    low: bytes,
-    high: bytes | None,
-    born: int,
-    progress: Progress = lambda _done, _of: None,
-) -> None:
-    """Touch the entries of a stretch that were written before `born`.
-
-    Costs reading the stretch from the index, and a write unit for each entry; one that has moved or been
-    written since is left alone.
-    """
-    entries = read_standing(db, board, _period(standings), low, high)
-    for start in range(0, len(entries), _REWRITES_AT_ONCE):
-        some = entries[start : start + _REWRITES_AT_ONCE]
-        run_all([partial(_touch, db, board, standings, participant, key, born) for participant, key in some])
-        progress(start + len(some), len(entries))
-
-
-def rewrite_late(db: Database, board: Board, change: Change, born: int) -> None:
-    """Touch an entry that came too late to be counted in a node (see `Trees.late`): a write unit."""
-    if change.new is not None:
-        key = bytes(change.new["rank_key"]["B"])
-        _touch(db, board, change.standings, change.participant, key, born)
 
 
 def load_tree(db: Database, board: Board, standings: str, tree: int) -> dict[Path, tuple[Node, Item]]:
@@ -281,42 +233,6 @@ def _note(db: Database, standings: str, tree: int, twig: Twig, kind: str, value:
         Key=node_key(standings, node_name(tree, twig.path)),
         UpdateExpression=f"SET {kind}{twig.child:02x} = :value",
         ExpressionAttributeValues={":value": {"N": str(value)}},
-    )
-
-
-def _touch(db: Database, board: Board, standings: str, participant: str, key: bytes, born: int) -> None:
-    """Write an entry again as it is, if it was written before `born` or claims to be from far ahead."""
-    entry: Key = {"participant": {"S": participant}, "standings": {"S": standings}}
-    before: Item | None = None
-    if board.counter_mode is not CounterMode.STREAM:
-        answer = db.client.get_item(TableName=db.tables.scores, Key=entry, ConsistentRead=True)
-        before = answer.get("Item", {})
-        if "rank_key" not in before or bytes(before["rank_key"]["B"]) != key:
-            return
-    now = now_ms()
-    written = {"N": str(now)}
-    write_entry(
-        db,
-        board,
-        entry,
-        {
-            "UpdateExpression": "SET written_at = :now",
-            "ConditionExpression": "rank_key = :key AND attribute_exists(rank_shard)"
-            " AND (attribute_not_exists(written_at) OR NOT written_at BETWEEN :born AND :ahead)",
-            "ExpressionAttributeValues": {
-                ":key": {"B": key},
-                ":born": {"N": str(born)},
-                ":ahead": {"N": str(now + AHEAD)},
-                ":now": written,
-            },
-        },
-        before=before,
-        after={
-            "rank_key": {"B": key},
-            "rank_shard": {"S": rank_shard(standings, shard_of(board, participant))},
-            "written_at": written,
-        },
-        at_once=True,
     )
 
 

@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from core.database import Database
 from core.growth import load_tree, twigs
 from core.model import Board
-from core.nodes import Trees, as_of
+from core.nodes import as_of
 from core.rungs import Rungs
+from core.trees import Trees
 
 FRESH = 1.0  # seconds that a ladder serves as it is
 STALE = 1.5  # seconds after which readers wait for a new one

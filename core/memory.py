@@ -41,3 +41,8 @@ class Memory:
         if len(self.trees) > REMEMBERED:
             self.trees.clear()
         return self.trees.setdefault(standings, KnownTrees())
+
+    def forget(self, standings: str) -> None:
+        """Forget what is known of one order."""
+        for known in (self.trees, self.ladders, self.roots, self.asked):
+            known.pop(standings, None)

@@ -16,15 +16,17 @@ from typing import Any
 from core.boards import Boards
 from core.database import Database
 from core.deltas import Change, Poison, read_change
-from core.growth import GROW_AT, capacity, mark_growing, rewrite_late
+from core.growth import GROW_AT, capacity, mark_growing
 from core.keys import split_standings
 from core.memory import REMEMBERED
 from core.model import Board, CounterMode
-from core.nodes import Trees, add_steps, counts_of, drop_guards, now_ms
+from core.nodes import add_steps, counts_of, drop_guards, now_ms
 from core.parallel import run_all
+from core.rewriting import rewrite_late
 from core.scale import Path
 from core.top import follow_top
 from core.tree import Step, node_name
+from core.trees import Trees
 
 _log = logging.getLogger(__name__)
 
@@ -57,7 +59,8 @@ def process(db: Database, boards: Boards, shard_id: str, records: Sequence[Mappi
             change = read_change(record)
         except Poison as poison:
             refused += 1
-            _log.warning("record %s set aside: %s", record.get("eventID"), poison)
+            name = record.get("eventID") if isinstance(record, Mapping) else None
+            _log.warning("record %s set aside: %s", name, poison)
             continue
         changes[change.standings].append(change)
         newest = max(newest or change.at, change.at)
@@ -81,11 +84,16 @@ def _count_apart(
     What does not pass with time must not stop the other orders: this one's counters are then off until
     rebuilt, and `check` says so.
     """
-    try:
-        _count(db, boards, shard_id, standings, changes)
-    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
-        _log.exception("%d record(s) of %r set aside; rebuild its counters", len(changes), standings)
-        return len(changes)
+    for last_try in (False, True):
+        try:
+            _count(db, boards, shard_id, standings, changes)
+        except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
+            if last_try:
+                _log.exception("%d record(s) of %r set aside; rebuild its counters", len(changes), standings)
+                return len(changes)
+            db.memory.forget(standings)  # should that be what is wrong
+        else:
+            break
     return 0
 
 

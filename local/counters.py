@@ -30,7 +30,6 @@ Counts every entry into new counters while submissions go on, and then uses thos
 entry. Running it again goes on where it was.
 """
 _DRIFTS_SHOWN = 20
-_COUNTED_EVERY_SECONDS = 0.2
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -74,7 +73,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _rebuild(args: argparse.Namespace) -> int:
-    with opened(args) as stack, Progress(transient=True) as progress, _counted(stack):
+    with opened(args) as stack, Progress(transient=True) as progress, _followed(stack):
         board, standings = _standings(stack, args)
         task = progress.add_task("entries", total=None)
         report = consistency.rebuild(
@@ -90,15 +89,10 @@ def _standings(stack: Stack, args: argparse.Namespace) -> tuple[Board, str]:
 
 
 @contextlib.contextmanager
-def _counted(stack: Stack) -> Iterator[None]:
+def _followed(stack: Stack) -> Iterator[None]:
     """Have the stream counted for the block's length, also where no stack runs to do it."""
     done = threading.Event()
-
-    def count() -> None:
-        while not done.wait(_COUNTED_EVERY_SECONDS):
-            stack.drain()
-
-    thread = threading.Thread(target=count, name="stream", daemon=True)
+    thread = threading.Thread(target=stack.follow, args=[done], name="stream", daemon=True)
     thread.start()
     try:
         yield

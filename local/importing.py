@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
         file = InputFile(stream, args.format or _format_of(args.file))
         header = file.header()
         columns = _columns(args, file.format, header)
-        db, boards, _ = stack.enter_context(opened(args, creates=args.create))
+        db, boards, *_ = stack.enter_context(opened(args, creates=args.create))
         board = _board(boards, args)
         _check_components(board, columns, file.format)
         report = Report()

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,11 +27,16 @@ _RECORD = "stack.json"
 
 
 class Stack(NamedTuple):
-    """Where a command works; `drain` returns once all that was submitted so far is counted."""
+    """Where a command works.
+
+    `drain` returns once all that was submitted so far is counted; `follow` has what comes counted until its
+    event is set.
+    """
 
     db: Database
     boards: Boards
     drain: Callable[[], object]
+    follow: Callable[[threading.Event], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,8 @@ def opened(args: argparse.Namespace, *, creates: bool = False) -> Iterator[Stack
     if running is not None:
         db = connect_local(running.endpoint)
         boards = Boards(db)
-        yield Stack(db, boards, StreamReader(db, boards, connect_streams(db)).wait_until_counted)
+        reader = StreamReader(db, boards, connect_streams(db))
+        yield Stack(db, boards, reader.wait_until_counted, threading.Event.wait)  # the running stack counts
         return
     if not args.data.exists() and not creates:
         raise StackError(f"no stack keeps its data in {args.data}; name its folder with --data")
@@ -84,7 +91,8 @@ def opened(args: argparse.Namespace, *, creates: bool = False) -> Iterator[Stack
         db = connect_local(engine.endpoint)
         create_tables(db)
         boards = Boards(db)
-        yield Stack(db, boards, StreamReader(db, boards, connect_streams(db)).drain)
+        reader = StreamReader(db, boards, connect_streams(db))
+        yield Stack(db, boards, reader.drain, reader.run)
 
 
 def connect_local(endpoint: str) -> Database:
@@ -125,4 +133,4 @@ def _on_aws(name: str, region: str | None) -> Stack:
     if region is None:
         raise StackError(f"the region of stack {name} is not known; name it with --region")
     db = connect(Tables.with_prefix(name), region=region)
-    return Stack(db, Boards(db), lambda: None)  # there the stream's Lambda counts
+    return Stack(db, Boards(db), lambda: None, threading.Event.wait)  # there the stream's Lambda counts

@@ -1,13 +1,15 @@
 """A stream as an event source delivers it: several shards, split and merged batches, and again."""
 
-import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.database import Database
 from core.stream import process
 from local.stream_reader import connect_streams
-from tests.lean import LeanClient
 from tests.interleaving import Killed, Process, World
+from tests.lean import LeanClient
+
+if TYPE_CHECKING:
+    import random
 
 Record = dict[str, Any]
 
@@ -36,7 +38,7 @@ class Records:
 
 
 class Deliveries:
-    """The stream's shards: each participant's records are in one, and after a resharding in one of its children."""
+    """The stream's shards: a participant's records are in one, and after a resharding in a child of it."""
 
     def __init__(self, world: World, records: Records, shards: int, reshard_at: int | None = None) -> None:
         self._world = world

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from core import edges, growth, nodes
+from core import edges, growth, nodes, trees
 from core.growth import grow, load_tree
-from core.nodes import LEAD, TRUST, Trees
+from core.trees import LEAD, TRUST, Trees
 from tests.twin import Twin
 
 _STEPS = 100  # many more than any board of a test takes
@@ -53,7 +53,8 @@ class Grower:
         monkeypatch.setattr(edges, "FANOUT", inner + 2)
         monkeypatch.setattr(edges, "_OUTER", 2)
         clock = Clock()
-        monkeypatch.setattr(nodes, "time", clock)
+        for module in (nodes, trees):
+            monkeypatch.setattr(module, "time", clock)
         return cls(clock, drain)
 
     def grow(self, twin: Twin) -> int:

@@ -51,7 +51,12 @@ class Life:
 
     @classmethod
     def make(
-        cls, monkeypatch: pytest.MonkeyPatch, database: Database, records: Records, seed: int, **definition: Any
+        cls,
+        monkeypatch: pytest.MonkeyPatch,
+        database: Database,
+        records: Records,
+        seed: int,
+        **definition: Any,
     ) -> "Life":
         world = World(database, random.Random(seed))
         virtual(monkeypatch, world)
@@ -137,7 +142,8 @@ class Life:
             traits = {"deaths": deaths, "weight": chance.choice([0.3, 1, 3])}
             self.world.add(f"consumer{at}", self.deliveries.consume, **traits)
         return [
-            self.world.add(f"writer{at}", self.write, skew=chance.choice(self.clocks)) for at in range(writers)
+            self.world.add(f"writer{at}", self.write, skew=chance.choice(self.clocks))
+            for at in range(writers)
         ]
 
     def populate(self) -> None:

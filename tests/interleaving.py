@@ -1,8 +1,8 @@
 """Processes that share a database, one request at a time, in an order, at times and with deaths from a seed.
 
-Each process is a thread with its own connection, memory and clock. It stops before each request; the seed says
-who goes on, how much time has passed by then, and whether the process dies, before its request takes effect or
-after (an answer lost). Nothing else runs meanwhile, so a seed is one history, the same each time.
+Each process is a thread with its own connection, memory and clock. It stops before each request; the seed
+says who goes on, how much time has passed by then, and whether the process dies, before its request takes
+effect or after (an answer lost). Nothing else runs meanwhile, so a seed is one history, the same each time.
 """
 
 import random
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from core import consistency, entry_writes, nodes, offer, parallel, stream, submit
+from core import consistency, entry_writes, nodes, offer, parallel, stream, submit, trees
 from core.boards import Boards
 from core.database import Database
 from core.memory import Memory
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 START = 1_800_000_000_000  # milliseconds since 1970
 _FREE = frozenset({"exceptions", "meta"})  # no requests
-_UNDER_WAY = nodes.LEAD - nodes.TRUST - 500  # as long as an announcement may take: the tree's one assumption
+_UNDER_WAY = trees.LEAD - trees.TRUST - 500  # as long as an announcement may take: the tree's one assumption
 
 
 class Killed(BaseException):
@@ -226,7 +226,7 @@ def virtual(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
     _replace(monkeypatch, nodes.now_ms, now_ms)
     _replace(monkeypatch, parallel.run_all, run_all)
     clock = types.SimpleNamespace(sleep=sleep, monotonic=lambda: now_ms() / 1000)
-    for module in (consistency, entry_writes, nodes, offer, stream, submit):
+    for module in (consistency, entry_writes, nodes, offer, stream, submit, trees):
         if hasattr(module, "time"):
             monkeypatch.setattr(module, "time", clock)
     random.seed(world.random.random())

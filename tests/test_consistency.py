@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core import consistency, growth, nodes
+from core import consistency, growth, nodes, trees
 from core.boards import Boards
 from core.consistency import check, rebuild
 from core.database import Database
@@ -15,15 +15,17 @@ from core.edit import remove_entry
 from core.items import entry_key
 from core.keys import rank_shard
 from core.model import CounterMode
-from core.nodes import LEAD, TREES_NODE, Trees, node_key
+from core.nodes import TREES_NODE, node_key
 from core.periods import ALL_TIME
+from core.scale import static_edges
 from core.submit import Submission, submit_score
 from core.top import TOP_NODE
 from core.tree import node_name
+from core.trees import Trees
 from local.stream_reader import StreamReader, connect_streams
 from tests.deliveries import Records
 from tests.histories import PARTICIPANTS, Life, small_leaves
-from tests.interleaving import Killed, instant
+from tests.interleaving import instant
 from tests.twin import NOW, Twin, submit_to
 
 MODES = list(CounterMode)
@@ -99,7 +101,7 @@ def add(life: Life, name: str, attribute: str, by: int) -> None:
 
 def test_a_count_beyond_the_children_is_found_and_mended(start: Start) -> None:
     life = start(entries=3)
-    cuts = nodes.static_edges(life.board, ()) or ()
+    cuts = static_edges(life.board, ()) or ()
     add(life, node_name(0, ()), f"c{len(cuts) + 1:02x}", 7)
     [drift] = check(life.world.database, life.board, life.standings, patience=0).drifts
     assert (drift.where, drift.off) == ("tree0: beyond its children", 7)
@@ -315,7 +317,7 @@ def test_a_board_that_is_deleted_and_made_again_starts_empty_and_mixes_with_noth
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (nodes, growth, consistency):
+    for module in (trees, growth, consistency):
         monkeypatch.setattr(module, "LEAD", 600)
         monkeypatch.setattr(module, "TRUST", 300)
     monkeypatch.setattr(consistency, "_PAUSE", 0.1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core import consistency, growth, nodes
+from core import consistency, growth, trees
 from core.board import define_board
 from core.keys import standings_key
 from core.nodes import node_key
@@ -19,7 +19,7 @@ from local.stack import opened
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A local stack's folder with a board of thirty entries."""
-    for module in (nodes, growth, consistency):
+    for module in (trees, growth, consistency):
         monkeypatch.setattr(module, "LEAD", 1500)
         monkeypatch.setattr(module, "TRUST", 750)
     now = datetime.now(UTC)

@@ -137,9 +137,9 @@ def test_the_stream_may_do_what_it_does(
 def test_maintenance_may_do_what_it_does(
     db: Database, boards: Boards, drain: Callable[[], int], used: Used, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core import growth, nodes
+    from core import growth, trees
 
-    for module in (growth, nodes):
+    for module in (growth, trees):
         monkeypatch.setattr(module, "LEAD", 40, raising=False)
         monkeypatch.setattr(module, "TRUST", 20)
     Api(db, boards).board()

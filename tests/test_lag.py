@@ -24,7 +24,7 @@ from core.edit import remove_entry
 from core.items import entry_key
 from core.model import Board, CounterMode, RankStrategy, ScorePolicy
 from core.ranking import ranks
-from core.standings import entry, size
+from core.standings import entry
 from core.submit import Submission, submit_score
 from local.engine import find_engine, free_port
 from local.stack import connect_local, find_running

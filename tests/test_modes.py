@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from core import consistency, database, entry_writes, growth, nodes
+from core import consistency, database, entry_writes, growth, nodes, trees
 from core.boards import Boards
 from core.consistency import check, rebuild
 from core.database import Database, metered
 from core.edit import remove_entry
 from core.errors import Throttled
-from core.growth import grow, rewrite
+from core.growth import grow
 from core.model import CounterMode, RankStrategy, ScorePolicy
+from core.rewriting import rewrite
 from core.standings import entry, size
 from tests.growing import Grower
 from tests.twin import ALL_TIME, NOW, Twin, standing_of, submit_to
@@ -84,7 +85,7 @@ def test_the_mode_changes_nothing_while_trees_grow(
         if number % 8 == 7:
             drain()
             grow(db, twin.board, twin.standings)
-            grower.clock.advance(nodes.LEAD // 2)
+            grower.clock.advance(trees.LEAD // 2)
             drain()
             check_at_once(twin)
     assert grower.grow(twin) >= 2
@@ -242,7 +243,7 @@ def test_what_changed_since_it_was_read_is_read_again(
         twin.submit("p" if number == 4 else f"q{number}", 2**20 + number)
     drain()
     grow(db, twin.board, twin.standings)  # announces a node
-    grower.clock.advance(nodes.LEAD + nodes.TRUST)
+    grower.clock.advance(trees.LEAD + trees.TRUST)
     found = entry(db, twin.board, ALL_TIME, "p")
     assert found is not None
     others = {
@@ -382,7 +383,7 @@ def change(twin: Twin, score: int | None) -> None:
 
 def hasten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten what a rebuild waits for other processes, of which there are none."""
-    for module in (nodes, growth, consistency):
+    for module in (trees, growth, consistency):
         monkeypatch.setattr(module, "LEAD", 400)
         monkeypatch.setattr(module, "TRUST", 200)
     monkeypatch.setattr(consistency, "_PAUSE", 0.05)

@@ -18,11 +18,11 @@ from core.items import entry_key
 from core.keys import rank_shard
 from core.limits import MAX_METADATA_BYTES
 from core.model import CounterMode
-from core.nodes import LEAD, TRUST
 from core.periods import ALL_TIME
 from core.standings import top
 from core.stream import process
 from core.top import read_top
+from core.trees import LEAD, TRUST
 from tests.growing import Grower
 from tests.twin import NOW, Twin, submit_to
 
@@ -145,7 +145,7 @@ def test_what_no_entry_has_is_left_out_of_it(name: str, value: Any) -> None:
 def test_strangers_items_in_a_growing_leaf_hold_up_nobody(
     db: Database, boards: Boards, drain: Drain, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Keys that are none, ids that are another's, sizes that no item may have; the leaf grows all the same."""
+    """Keys that are none, ids that are another's, sizes that no item may have; the leaf grows even so."""
     grower = Grower.make(monkeypatch, drain, grow_at=3, inner=4)
     twin = Twin.make(db, boards, peak_writes_per_second=1)
     for at in range(6):
@@ -169,7 +169,9 @@ def test_strangers_items_in_a_growing_leaf_hold_up_nobody(
         )
     drain()
     assert check(db, twin.board, twin.standings, patience=0).drifts == ()
-    assert [one.participant_id for one in top(db, twin.board, ALL_TIME, 9)] == [f"p{at}" for at in range(6)][::-1]
+    assert [one.participant_id for one in top(db, twin.board, ALL_TIME, 9)] == [f"p{at}" for at in range(6)][
+        ::-1
+    ]
 
 
 def items(twin: Twin) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from core.consistency import check
 from core.database import Database
 from core.growth import grow
 from core.model import SortOrder, TieBreak
-from core.nodes import LEAD, TRUST
+from core.trees import LEAD, TRUST
 from tests.distributions import DISTRIBUTIONS, Draw
 from tests.growing import Grower, levels
 from tests.test_machine import definitions

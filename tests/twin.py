@@ -17,6 +17,7 @@ from core.errors import InvalidScore
 from core.items import entry_key
 from core.keys import rank_shard, shard_of, standings_key
 from core.model import Board, Entry, Page, Rank, RankStrategy, ScoreKind, SubmitResult
+from core.nodes import now_ms
 from core.ranking import ranks
 from core.standings import around, entries, entries_of, entry, participant_entries, size, top
 from core.submit import Submission, submit_score
@@ -87,8 +88,8 @@ class Twin:
         shard = rank_shard(self.standings, shard_of(self.board, participant))
         self._update(
             participant,
-            UpdateExpression="SET rank_shard = :shard",
-            ExpressionAttributeValues={":shard": {"S": shard}},
+            UpdateExpression="SET rank_shard = :shard, written_at = :now",
+            ExpressionAttributeValues={":shard": {"S": shard}, ":now": {"N": str(now_ms())}},
         )
         self.oracle.hidden.remove(participant)
 
