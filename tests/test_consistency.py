@@ -280,9 +280,9 @@ def test_a_reader_that_knows_the_old_tree_finds_the_new_one(start: Start) -> Non
     assert trees.locate(life.board, life.standings, cuts)[0] == 0
     rebuilt(life)
     [item] = nodes.get_nodes(db, life.board, life.standings, [TREES_NODE]).values()
-    assert trees.learn_current(life.standings, item)
-    assert not trees.learn_current(life.standings, item)
-    assert not trees.learn_current(life.standings, {})  # an old read, from before the first rebuild
+    assert trees.learn_current(life.standings, 0, item)
+    assert not trees.learn_current(life.standings, 1, item)
+    assert not trees.learn_current(life.standings, 1, {})  # an old read, from before the first rebuild
     number, leaves = trees.locate(life.board, life.standings, cuts)
     assert number == 1
     assert len(leaves) == len(cuts)

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from core import counting, trees
+from core import counting, nodes, trees
 from core.boards import Boards
 from core.database import Database
 from core.model import RankStrategy
-from core.nodes import TREES_NODE, node_key, read_size
+from core.nodes import TREES_NODE, node_key
 from core.periods import ALL_TIME
 from core.ranking import ranks
 from core.standings import entry
@@ -105,14 +105,13 @@ def test_what_another_thread_forgets_is_read_again(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     twin = Twin.make(db, boards)
-    size = read_size
+    remember = nodes.remember_root
 
-    def another_forgets(*args: Any) -> int:
-        found = size(*args)
+    def another_forgets(*args: Any) -> None:
+        remember(*args)
         db.memory.roots.clear()
-        return found
 
-    monkeypatch.setattr(counting, "read_size", another_forgets)
+    monkeypatch.setattr(nodes, "remember_root", another_forgets)
     assert counting.entries_at_most(db, twin.board, twin.standings, b"\xff") == 0
 
 
