@@ -18,7 +18,7 @@ from core.model import Board
 from core.nodes import TREES_NODE, counts_of, get_node, node_key, now_ms, partitions, query_nodes
 from core.rewriting import Progress, rewrite
 from core.top import TOP_KEPT, TOP_NODE, read_top, renew_top
-from core.tree import edges_name, node_name
+from core.tree import node_name
 from core.trees import LEAD, TRUST, Trees
 
 _PAUSE = 1.0  # seconds between two looks, in which the stream is counted
@@ -121,8 +121,7 @@ def rebuild(
             _give_up(db, board, standings, new)
             return report
     _use(db, standings, new)
-    time.sleep(LEAD / 1000)  # until no process reads or counts the old one
-    _drop_others(db, board, standings, new)
+    _drop_unused(db, board, standings)
     mark_growing(db, standings)
     return report
 
@@ -195,8 +194,7 @@ def _give_up(db: Database, board: Board, standings: str, tree: int) -> None:
         born = {number: when for number, when in trees.born.items() if number != tree}
         if _write_trees(db, standings, trees, replace(trees, born=born)):
             break
-    time.sleep(LEAD / 1000)
-    _drop_others(db, board, standings, trees.current)
+    _drop_unused(db, board, standings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,12 +237,17 @@ def _write_trees(db: Database, standings: str, old: _Trees, new: _Trees) -> bool
     return True
 
 
-def _drop_others(db: Database, board: Board, standings: str, tree: int) -> None:
-    """Delete the items of all trees but one: the one before, and what late writers left of earlier ones."""
-    kept = (node_name(tree, ()), edges_name(tree, ()))
+def _drop_unused(db: Database, board: Board, standings: str) -> None:
+    """Delete the items of trees that are not counted any more, and what late writers left of earlier ones.
+
+    What another rebuild announces meanwhile has a higher number, and stays.
+    """
+    trees = _read_trees(db, standings)
+    time.sleep(LEAD / 1000)  # until no process reads or counts them
+    unused = {str(tree) for tree in range(trees.last + 1) if tree not in trees.born}
     for partition in partitions(board, standings):
         for prefix in ("tree", "edges"):
             for item in list(query_nodes(db, partition, prefix)):
                 name = item["node"]["S"]
-                if not name.startswith((*kept, TREES_NODE)):
+                if name.partition(":")[0].removeprefix(prefix) in unused:
                     db.client.delete_item(TableName=db.tables.counters, Key=node_key(partition, name))
