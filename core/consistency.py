@@ -59,14 +59,13 @@ def check(
 
     While writes go on the two are never read at the same moment. So a count is right if it is so at one look,
     and wrong if it is off by the same number for `patience` seconds. For three times as long it is looked
-    whether the others come to one or the other.
+    whether the others come to one or the other. If the counters are made anew meanwhile, it starts over.
 
     Costs half a read unit for each 4 KB of the order's index and of its tree, again for each look.
     """
-    if tree is None:
-        tree = Trees(db).current(standings)
+    looked_at = Trees(db).current(standings) if tree is None else tree
     began = time.monotonic()
-    first = report = _compare(db, board, standings, tree)
+    first = report = _compare(db, board, standings, looked_at)
     off = {drift.where: (drift.off, began) for drift in report.drifts}  # by how much, and since when
 
     def is_wrong(where: str) -> bool:
@@ -74,7 +73,9 @@ def check(
 
     while not all(map(is_wrong, off)) and time.monotonic() < began + 3 * patience:
         time.sleep(min(_PAUSE, patience))
-        report = _compare(db, board, standings, tree)
+        if tree is None and Trees(db).current(standings) != looked_at:
+            return check(db, board, standings, patience=patience)  # rebuilt in the meantime
+        report = _compare(db, board, standings, looked_at)
         drifts = {drift.where: drift.off for drift in report.drifts}
         off = {
             where: (drifts[where], since if drifts[where] == before else time.monotonic())
