@@ -61,7 +61,11 @@ def mark_growing(db: Database, standings: str) -> None:
 
 def growing(db: Database) -> dict[str, str]:
     """List the orders that have something to grow, and since when: half a read unit for each 4 KB."""
-    return {item["node"]["S"]: item["marked_at"]["N"] for item in query_nodes(db, _GROWING, "")}
+    return {
+        item["node"]["S"]: item["marked_at"]["N"]
+        for item in query_nodes(db, _GROWING, "")
+        if "marked_at" in item
+    }
 
 
 def grow_all(db: Database, boards: Boards) -> int:
@@ -72,9 +76,9 @@ def grow_all(db: Database, boards: Boards) -> int:
     """
     left = 0
     for standings, marked_at in growing(db).items():
-        board_id, _, generation = split_standings(standings)
-        board = boards.get_generation(board_id, generation)
         try:
+            board_id, _, generation = split_standings(standings)
+            board = boards.get_generation(board_id, generation)
             more = board is not None and grow(db, board, standings)
         except Exception:
             _log.exception("the counter tree of %s could not grow, trying again", standings)
