@@ -9,14 +9,14 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 from core.boards import Boards
 from core.database import Database
-from core.deltas import Change, Poison, read_change
+from core.deltas import Change, Poison, placed, read_change
 from core.growth import GROW_AT, capacity, mark_growing
 from core.keys import split_standings
 from core.memory import REMEMBERED
@@ -104,6 +104,7 @@ def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes:
     board = boards.get_generation(board_id, generation)
     if board is None:
         return  # late records of a board that is gone
+    changes = [replace(one, old=placed(board, one.old), new=placed(board, one.new)) for one in changes]
     calls: list[Callable[[], None]] = [partial(follow_top, db, shard_id, board, standings, changes)]
     trees = Trees(db)
     if board.counter_mode is CounterMode.STREAM:
