@@ -7,7 +7,7 @@ first, by touching each entry, while writes go on and readers use the first; the
 import time
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from core.database import Database
 from core.errors import VersionConflict
@@ -27,11 +27,12 @@ _GROWING_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A count that is not what the entries say."""
+    """A count that is not what the entries say; `shown` tells one state of a top from another."""
 
     where: str
     counted: int
     entries: int
+    shown: int = field(default=0, compare=False, repr=False)
 
     @property
     def off(self) -> int:
@@ -52,40 +53,60 @@ class CheckReport:
     pending: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Suspect:
+    """A count that is off by one number `since` some time, and the least and most entries in that time."""
+
+    drift: Drift
+    since: float
+    least: int
+    most: int
+
+    def seen_again(self, drift: Drift) -> "_Suspect":
+        if (drift.off, drift.shown) != (self.drift.off, self.drift.shown):
+            return _Suspect(drift, time.monotonic(), drift.entries, drift.entries)
+        return _Suspect(drift, self.since, min(self.least, drift.entries), max(self.most, drift.entries))
+
+    def is_wrong(self, since: float) -> bool:
+        behind = self.drift.where != TOP_NODE and self.least <= self.drift.counted <= self.most
+        return self.since <= since and not behind
+
+
 def check(
     db: Database, board: Board, standings: str, *, tree: int | None = None, patience: float = 5.0
 ) -> CheckReport:
     """Recount the entries and compare every count of the tree in use (or another), and the top.
 
     While writes go on the two are never read at the same moment. So a count is right if it is so at one look,
-    and wrong if it is off by the same number for `patience` seconds. For three times as long it is looked
-    whether the others come to one or the other. If the counters are made anew meanwhile, it starts over.
+    and wrong if it is off by the same number for `patience` seconds, in which the entries were never as many:
+    else, where they come at a steady pace, it is only behind. For three times as long it is looked whether
+    the others come to one or the other. If the counters are made anew meanwhile, it starts over.
 
     Costs half a read unit for each 4 KB of the order's index and of its tree, again for each look.
     """
     looked_at = Trees(db).current(standings) if tree is None else tree
     began = time.monotonic()
     first = report = _compare(db, board, standings, looked_at)
-    off = {drift.where: (drift.off, began) for drift in report.drifts}  # by how much, and since when
+    off = {drift.where: _Suspect(drift, began, drift.entries, drift.entries) for drift in report.drifts}
 
     def is_wrong(where: str) -> bool:
-        return off[where][1] <= time.monotonic() - patience
+        return off[where].is_wrong(time.monotonic() - patience)
 
     while not all(map(is_wrong, off)) and time.monotonic() < began + 3 * patience:
         time.sleep(min(_PAUSE, patience))
         if tree is None and Trees(db).current(standings) != looked_at:
             return check(db, board, standings, patience=patience)  # rebuilt in the meantime
         report = _compare(db, board, standings, looked_at)
-        drifts = {drift.where: drift.off for drift in report.drifts}
-        off = {
-            where: (drifts[where], since if drifts[where] == before else time.monotonic())
-            for where, (before, since) in off.items()
-            if where in drifts
-        }
+        drifts = {drift.where: drift for drift in report.drifts}
+        off = {where: one.seen_again(drifts[where]) for where, one in off.items() if where in drifts}
     entries = {drift.where: drift.entries for drift in first.drifts}
     found = [drift for drift in report.drifts if drift.where in off]
     wrong = tuple(drift for drift in found if is_wrong(drift.where))
-    pending = sum(entries[drift.where] == drift.entries for drift in found if drift not in wrong)
+    pending = sum(
+        entries[drift.where] == drift.entries
+        for drift in found
+        if drift not in wrong and drift.where != TOP_NODE
+    )
     return CheckReport(report.entries, report.counts, wrong, pending)
 
 
@@ -157,7 +178,8 @@ def _compare(db: Database, board: Board, standings: str, tree: int) -> CheckRepo
     top = read_top(db, standings)
     best = [bytes(item["rank_key"]["B"]) for item in top.items] if top else []
     if best != keys[: len(best)] or (keys and not best) or (top and top.whole and len(best) < len(keys)):
-        drifts.append(Drift(TOP_NODE, len(best), min(len(keys), TOP_KEPT)))
+        shown = hash((*best, *keys[:TOP_KEPT]))
+        drifts.append(Drift(TOP_NODE, len(best), min(len(keys), TOP_KEPT), shown))
     return CheckReport(len(keys), len(found), tuple(drifts))
 
 

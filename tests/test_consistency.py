@@ -199,6 +199,8 @@ def test_an_inline_writers_death_between_write_and_count_is_found(start: Start) 
         pytest.param([(5, 12), (9, 12), (11, 12), (11, 12)], -1, 0, id="off in the end"),
         pytest.param([(5, 12), (12, 12), (11, 12)], 0, 0, id="right once"),
         pytest.param([(at, 99) for at in range(30)], 0, 1, id="still coming"),
+        pytest.param([(at, 1 + at) for at in range(30)], 0, 0, id="one behind those that come"),
+        pytest.param([(at + 2, 1 + at) for at in range(30)], 1, 0, id="one more than ever came"),
         pytest.param([(at, 12 + at + at % 3) for at in range(30)], 0, 0, id="never the same"),
     ],
 )

@@ -8,6 +8,7 @@ from core import consistency
 from core.consistency import check, rebuild
 from core.database import Database
 from core.submit import Submission, submit_score
+from core.top import Top
 from core.trees import Trees
 from tests.deliveries import Records
 from tests.histories import PARTICIPANTS, Life, small_leaves
@@ -72,3 +73,27 @@ def test_a_check_that_sees_a_rebuild_end_looks_at_the_new_tree(
     monkeypatch.setattr(consistency, "_compare", look)
     db, _ = life.world.connect()
     assert check(db, life.board, life.standings).drifts == ()
+
+
+@pytest.mark.parametrize(("busy", "wrong"), [(True, 0), (False, 1)])
+def test_a_top_that_changes_all_the_time_is_not_called_wrong(
+    life: Life, monkeypatch: pytest.MonkeyPatch, busy: bool, wrong: int
+) -> None:
+    """It always shows as many as it should, and never quite the ones that the index does."""
+    looks = 0
+    compare = consistency._compare
+
+    def look(*of: Any) -> consistency.CheckReport:
+        nonlocal looks
+        looks += busy
+        monkeypatch.setattr(consistency, "read_top", lambda *_: Top(shown(looks), whole=True))
+        return compare(*of)
+
+    monkeypatch.setattr(consistency, "_compare", look)
+    db, _ = life.world.connect()
+    report = check(db, life.board, life.standings)
+    assert (len(report.drifts), report.pending) == (wrong, 0)
+
+
+def shown(at: int) -> list[dict[str, Any]]:
+    return [{"rank_key": {"B": b"%d" % at}}]
