@@ -11,6 +11,7 @@ from core.database import Database, batch_get
 from core.errors import LeaderboardExists, LeaderboardNotFound, VersionConflict
 from core.ids import check_id, check_text
 from core.limits import MAX_BOARDS_PAGE, MAX_TITLE_BYTES, check_limit
+from core.memory import REMEMBERED
 from core.model import UNSET, Board, ClientAccess, Page, RankBucket, Unset
 from core.pages import decode_token, encode_token
 from core.tables import BOARD_INDEX
@@ -174,6 +175,8 @@ class Boards:
         return [board_from_json(item["definition"]["S"]) for item in items]
 
     def _remember(self, board: Board) -> Board:
+        if len(self._cache) > REMEMBERED:
+            self._cache.clear()
         self._cache[board.id] = (time.monotonic() + self._cache_seconds, board)
         return board
 
