@@ -188,7 +188,12 @@ def as_of(board: Board, nodes: Iterable[Item], read_at: datetime) -> datetime:
 
 
 def read_size(db: Database, board: Board, standings: str) -> int:
-    """Read the number of ranked entries, as far as counted.
+    """Read the number of ranked entries, as far as counted; costs what `read_root` does."""
+    return sum(read_root(db, board, standings).values())
+
+
+def read_root(db: Database, board: Board, standings: str) -> Mapping[int, int]:
+    """Read how many ranked entries are under each child of the root, as far as counted.
 
     Costs half a read unit, and another for each counter shard.
     """
@@ -200,7 +205,7 @@ def read_size(db: Database, board: Board, standings: str) -> int:
         items = get_nodes(db, board, standings, [first])
     counts = counts_of(items.get(first, {}))
     remember_root(db, standings, counts)
-    return sum(counts.values())
+    return counts
 
 
 def remember_root(db: Database, standings: str, counts: Mapping[int, int]) -> None:
