@@ -136,8 +136,10 @@ def test_a_score_that_comes_too_late_is_refused(board: Api) -> None:
     }
     assert board.refusal(submit, input=offer) == (
         "InvalidInput",
-        "achievedAt: is in daily-2024-01-01, which has been over for more than 24 hours "
-        "and takes no more scores",
+        (
+            "achievedAt: is in daily-2024-01-01, which has been over for more than 24 hours "
+            "and takes no more scores"
+        ),
     )
 
 

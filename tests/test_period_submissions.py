@@ -12,7 +12,7 @@ from core.board import ComponentInput, define_board
 from core.boards import Boards
 from core.database import Database, metered
 from core.edit import update_entry
-from core.errors import InvalidInput, InvalidScore
+from core.errors import EntryNotFound, InvalidInput, InvalidScore
 from core.model import Board, CounterMode, PeriodKind, ScorePolicy, TieBreak
 from core.ranking import ranks
 from core.standings import entries, entry, size, top
@@ -208,9 +208,20 @@ def test_reports_8_zero_is_a_score_and_an_edit_leaves_score_and_time_alone(
     season.submit("zero", 0, now=NOW)
     season.submit("minus", -1, now=NOW)
     season.submit("zero", -5, now=NOW)
-    update_entry(lean, season.board, "zero", metadata='{"hat": "red"}', display_name="Zero")
+    edited = update_entry(lean, season.board, "zero", now=NOW, metadata='{"hat": "red"}', display_name="Zero")
+    assert (edited.period, edited.display_name) == ("all-time", "Zero")
     drain()
     season.check()
+    for period in PERIODS:
+        found = entry(lean, season.board, period, "zero")
+        assert found is not None
+        assert (found.display_name, found.metadata) == ("Zero", '{"hat": "red"}')
+    later = NOW + timedelta(days=1)
+    update_entry(lean, season.board, "zero", now=later, display_name=None)
+    found = [entry(lean, season.board, period, "zero") for period in PERIODS]
+    assert [one and one.display_name for one in found] == [None, "Zero", None, "Zero"]
+    with pytest.raises(EntryNotFound):
+        update_entry(lean, season.board, "nobody", now=NOW, display_name="X")
     for wrong in ([], ["null"], [""], ["NaN"]):
         with pytest.raises(InvalidScore):
             submit_score(lean, season.board, Submission("none", wrong), now=NOW)
