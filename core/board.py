@@ -133,9 +133,9 @@ def board_from_json(text: str) -> Board:
             "counter_mode": CounterMode(stored["counter_mode"]),
             "rank_buckets": tuple(RankBucket(**one) for one in stored["rank_buckets"]),
             "created_at": datetime.fromisoformat(stored["created_at"]),
+            "client_access": ClientAccess(stored.get("client_access", ClientAccess.READ)),
             "zone_changes": tuple(_zone_change(one) for one in stored.get("zone_changes", ())),
             "retention": Retention(**stored.get("retention", {})),
-            "client_access": ClientAccess(stored.get("client_access", ClientAccess.READ)),
         }
     )
 

@@ -140,12 +140,12 @@ class Boards:
             changed = replace(changed, title=title)
         if not isinstance(rank_buckets, Unset):
             changed = replace(changed, rank_buckets=check_buckets(rank_buckets))
+        if not isinstance(client_access, Unset):
+            changed = replace(changed, client_access=client_access)
         if not isinstance(periods, Unset):
             changed = replace(changed, periods=check_periods(periods))
         if not isinstance(time_zone, Unset) and check_time_zone(time_zone) != current.time_zone:
             changed = change_zone(changed, time_zone, now or datetime.now(UTC))
-        if not isinstance(client_access, Unset):
-            changed = replace(changed, client_access=client_access)
         try:
             self._db.client.put_item(
                 TableName=self._db.tables.boards,

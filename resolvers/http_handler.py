@@ -19,8 +19,8 @@ from resolvers.settings import Settings
 configure_logging()
 _settings = Settings.from_environment()
 _db = _settings.connect()
-_boards = Boards(_db, retention=_settings.retention)
 _keys = {role.value: role for role in (Role.ADMIN, Role.PUBLIC)}
+_boards = Boards(_db, retention=_settings.retention)
 _app = Mangum(build_app(_db, _boards, _keys), lifespan="off")
 
 gc.freeze()

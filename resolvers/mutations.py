@@ -65,9 +65,9 @@ class Mutation:
             changes.version,
             title=change(changes.title),
             rank_buckets=changes.unpack_rank_buckets(),
+            client_access=changes.unpack_client_access(),
             periods=or_kept(changes.periods),
             time_zone=or_kept(changes.time_zone),
-            client_access=changes.unpack_client_access(),
         )
         return Leaderboard.of(board)
 

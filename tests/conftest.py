@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import settings
 
 from core.boards import Boards
 from core.database import Database, Tables, connect
@@ -12,6 +13,9 @@ from core.tables import create_tables, definitions
 from local.engine import Engine, find_engine, running_engine, temporary_folder
 from local.stream_reader import StreamReader, connect_streams
 from tests.lean import LeanClient
+
+settings.register_profile("any machine", deadline=None)  # a busy one is no failure
+settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")

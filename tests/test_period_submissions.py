@@ -138,7 +138,7 @@ def test_a_kind_that_is_added_starts_with_what_comes_and_one_that_is_dropped_tak
 
 
 @pytest.mark.parametrize("mode", CounterMode)
-def test_many_writers_at_once_lose_no_best_in_any_period(
+def test_reports_17_many_writers_at_once_lose_no_best_in_any_period(
     lean: Database, boards: Boards, drain: Drain, mode: CounterMode
 ) -> None:
     """Not read, compared and put: the database compares. Beyond 999,999 too."""
