@@ -58,7 +58,7 @@ def _add(
 def _explain(args: argparse.Namespace) -> int:
     with opened(args) as stack:
         board, standings = _standings(stack, args)
-        table = Table(title=f"{board.id}, {args.period}", show_header=False)
+        table = Table(title=board.id, show_header=False)
         for name, text in explain(stack.db, board, standings):
             table.add_row(name, text)
     Console().print(table)

@@ -167,6 +167,7 @@ run "bad_values_are_refused" {
     memory_size          = { api = 64 }
     reserved_concurrency = { queries = 1 }
     log_retention_days   = 31
+    retention            = { grace_hours = 48, daily_days = 2 }
     api_log_level        = "WARN"
     api_keys             = { web = "2027-01-01T00:30:00Z" }
     sign_in              = {}
@@ -185,6 +186,7 @@ run "bad_values_are_refused" {
     var.memory_size,
     var.reserved_concurrency,
     var.log_retention_days,
+    var.retention,
     var.api_log_level,
     var.api_keys,
     var.sign_in,
