@@ -122,12 +122,12 @@ def live_alone(engine: Engine, **sizes: Any) -> Iterator[Live]:
 
 
 @contextmanager
-def live(db: Database, boards: Boards, **sizes: Any) -> Iterator[Live]:
+def live(db: Database, boards: Boards, *, port: int = 0, **sizes: Any) -> Iterator[Live]:
     """Run a server for the length of the block."""
     backend = Backend(db, boards, Credentials(KEYS, partial(tokens.read, SECRET)))
     app = serve(backend)
     app.router.routes[:0] = sockets.routes(backend, **sizes)
-    server = uvicorn.Server(web.config(app, port=0))
+    server = uvicorn.Server(web.config(app, port=port))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
