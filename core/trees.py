@@ -95,9 +95,8 @@ class Trees:
         ]
         if not suspects:
             return []
-        known = self._of(standings)
-        if board.counter_mode is not CounterMode.STREAM:
-            known = KnownTrees()
+        known = self._of(standings) if board.counter_mode is CounterMode.STREAM else KnownTrees()
+        if not known.born:  # where another thread has had all forgotten, too
             self._read_trees(standings, known)
         found = []
         for change in suspects:
@@ -140,15 +139,16 @@ class Trees:
         self._read_trees(standings, known)
         return known.current
 
-    def learn_current(self, standings: str, item: Item) -> bool:
-        """Take note of the `trees` item, empty where there is none; says whether readers now use another.
+    def learn_current(self, standings: str, tree: int, item: Item) -> bool:
+        """Take note of the `trees` item, empty where there is none; says whether `tree` is not used any more.
 
         Readers' reads may be old, and tell nothing of which trees to count; a change is read again.
         """
-        known = self._of(standings)
-        if not item or int(item["current"]["N"]) <= known.current:
+        if not item or int(item["current"]["N"]) <= tree:
             return False
-        self._read_trees(standings, known)
+        known = self._of(standings)
+        if int(item["current"]["N"]) > known.current:
+            self._read_trees(standings, known)
         return True
 
     def learn_edges(self, standings: str, tree: int, items: Iterable[Item]) -> None:
@@ -173,7 +173,11 @@ class Trees:
         tree: int,
         ask: Callable[[Mapping[Path, Node]], T],
     ) -> T:
-        """Ask something of a tree's nodes, reading those that it turns out to need."""
+        """Ask something of a tree's nodes, reading those that it turns out to need.
+
+        Raises:
+            Gone: the tree has been replaced; its nodes are not remembered any more.
+        """
         while True:
             try:
                 return ask(known.nodes.setdefault(tree, {}))
@@ -181,6 +185,8 @@ class Trees:
                 path, read_at = unknown.path, now_ms()
                 item = get_node(self._db, standings, node_name(tree, path), consistent=True)
                 self._learn(board, standings, known, tree, path, item, read_at)
+                if tree not in known.born:
+                    raise Gone(path) from None
 
     def _learn(
         self,
