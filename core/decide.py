@@ -120,7 +120,7 @@ def decide(
         )
         if now.is_news:
             told.append(now)
-        elif waits or (one in concerned.marks and bucket != (last.bucket if last else None)):
+        elif waits or (one in concerned.marks and (last is None or bucket != last.bucket)):
             written.append(now)
     told = _with_ranks(db, board, standings, concerned, view, told, entries, known)
     return Decided(told, [*written, *(one for one in told if one is not known.get(one.participant))])

@@ -17,7 +17,7 @@ from core.nodes import Item, get_node, node_key
 from core.told import Told, bucket_at, from_item, rules_of
 
 TOLD_NODE = "told"
-_MARKS = "marks:"
+MARKS = "marks:"
 _MARKS_AN_ITEM = 300
 _SHOWN = ("rank_key", "display_name", "metadata", "achieved_at")  # of an entry in the top
 
@@ -75,7 +75,7 @@ def note_moves(db: Database, shard_id: str, board: Board, standings: str, change
         if mark:
             marks.append(mark)
     newest = max(int(change.at.timestamp() * 1000) for change in changes)
-    name = f"{_MARKS}{newest:015}:{guard_name(shard_id)}:{changes[0].sequence}-{changes[-1].sequence}"
+    name = f"{MARKS}{newest:015}:{guard_name(shard_id)}:{changes[0].sequence}-{changes[-1].sequence}"
     for start in range(0, len(marks), _MARKS_AN_ITEM):
         some = tuple(marks[start : start + _MARKS_AN_ITEM])
         write_marks(db, standings, MarkItem(f"{name}:{start}", rules_of(board), newest, some))
@@ -87,7 +87,7 @@ def read_marks(db: Database, standings: str, limit: int) -> Iterator[MarkItem]:
     answer = db.client.query(
         TableName=db.tables.counters,
         KeyConditionExpression="standings = :live AND begins_with(node, :marks)",
-        ExpressionAttributeValues={":live": {"S": live_partition(standings)}, ":marks": {"S": _MARKS}},
+        ExpressionAttributeValues={":live": {"S": live_partition(standings)}, ":marks": {"S": MARKS}},
         ConsistentRead=True,
         Limit=100,
     )

@@ -75,9 +75,9 @@ def create_tables(db: Database) -> None:
         db.client.get_waiter("table_exists").wait(
             TableName=definition["TableName"], WaiterConfig={"Delay": 1}
         )
-        if definition["TableName"] == db.tables.scores:
+        if definition["TableName"] in {db.tables.scores, db.tables.counters}:
             db.client.update_time_to_live(
-                TableName=db.tables.scores,
+                TableName=definition["TableName"],
                 TimeToLiveSpecification={"Enabled": True, "AttributeName": TTL_ATTRIBUTE},
             )
 

@@ -9,15 +9,23 @@ from core.database import Database, Tables, connect
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The stack that a function belongs to, and whether its calls are traced."""
+    """The stack that a function belongs to, whether its calls are traced, and where rank changes go.
+
+    `ticks_url` is the queue that says whose rank changes are due, `api_url` where they are published; each is
+    empty for a function that has nothing to do with it.
+    """
 
     name_prefix: str
     region: str
     tracing: bool
+    ticks_url: str
+    api_url: str
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
         """Read LEADERBOARD_NAME_PREFIX, LEADERBOARD_TRACING ("true" or not) and Lambda's own AWS_REGION.
+
+        LEADERBOARD_TICKS_URL and LEADERBOARD_API_URL are those of functions that tell of rank changes.
 
         Raises:
             KeyError: naming the variable that is missing.
@@ -26,6 +34,8 @@ class Settings:
             name_prefix=environment["LEADERBOARD_NAME_PREFIX"],
             region=environment["AWS_REGION"],
             tracing=environment.get("LEADERBOARD_TRACING") == "true",
+            ticks_url=environment.get("LEADERBOARD_TICKS_URL", ""),
+            api_url=environment.get("LEADERBOARD_API_URL", ""),
         )
 
     def connect(self) -> Database:

@@ -21,6 +21,7 @@ from core.growth import GROW_AT, grow_all, mark_growing
 from core.keys import standings_key
 from core.submit import Submission, submit_score
 from core.tables import PROJECTED, RANK_INDEX, TTL_ATTRIBUTE, definitions
+from core.tell import tell
 from resolvers.appsync import answer
 from tests.appsync_service import AppSync
 from tests.graphql_api import Api
@@ -134,6 +135,25 @@ def test_the_stream_may_do_what_it_does(
     assert excess(used, "stream") == {}
 
 
+def test_a_tick_may_do_what_it_does_and_no_more(
+    db: Database, boards: Boards, drain: Callable[[], int], used: Used, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.tell._SECOND", 0)
+    Api(db, boards).board()
+    fill(db, "board", boards, 40)
+    board = boards.get("board")
+    standings = standings_key(board.id, "all-time", board.generation)
+    drain()
+    tell(db, board, standings, lambda _: ())
+    submit_score(db, board, Submission("climber", [str(10**7)]), now=datetime.now(UTC))
+    drain()
+    used.clear()
+    tell(db, board, standings, lambda events: events)
+    boards.get_many(["board"])
+    assert excess(used, "tell") == {}
+    assert unused(used, "tell") == {}
+
+
 def test_maintenance_may_do_what_it_does(
     db: Database, boards: Boards, drain: Callable[[], int], used: Used, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,7 +212,8 @@ def test_the_tables_are_those_of_the_code(db: Database) -> None:
                 projected = re.search(r"non_key_attributes += (\[.*?\])", inner[1])
                 assert projected
                 assert set(json.loads(projected[1])) == set(PROJECTED)
-    assert f'attribute_name = "{TTL_ATTRIBUTE}"' in blocks["scores"]
+    for table in ("scores", "counters"):
+        assert f'attribute_name = "{TTL_ATTRIBUTE}"' in blocks[table]
 
 
 @pytest.fixture(scope="module")
@@ -237,6 +258,7 @@ def test_each_zip_has_the_modules_that_its_entries_import(package: ModuleType, t
     assert "resolvers/http.py" in held["http"] - held["api"]
     assert "core/submit.py" not in held["worker"]
     assert {"core/stream.py", "core/growth.py", "resolvers/maintenance_handler.py"} <= held["worker"]
+    assert {"resolvers/tell_handler.py", "resolvers/publisher.py", "core/tell.py"} <= held["worker"]
     assert not any(name.startswith("local") for names in held.values() for name in names)
 
 
