@@ -11,7 +11,7 @@ from core.database import Database, batch_get
 from core.errors import LeaderboardExists, LeaderboardNotFound, VersionConflict
 from core.ids import check_id, check_text
 from core.limits import MAX_BOARDS_PAGE, MAX_TITLE_BYTES, check_limit
-from core.model import UNSET, Board, Page, RankBucket, Unset
+from core.model import UNSET, Board, ClientAccess, Page, RankBucket, Unset
 from core.pages import decode_token, encode_token
 from core.tables import BOARD_INDEX
 
@@ -105,6 +105,7 @@ class Boards:
         *,
         title: str | Unset | None = UNSET,
         rank_buckets: Sequence[RankBucket] | Unset = UNSET,
+        client_access: ClientAccess | Unset = UNSET,
     ) -> Board:
         """Change a board that nobody changed since `version`.
 
@@ -126,6 +127,8 @@ class Boards:
             changed = replace(changed, title=title)
         if not isinstance(rank_buckets, Unset):
             changed = replace(changed, rank_buckets=check_buckets(rank_buckets))
+        if not isinstance(client_access, Unset):
+            changed = replace(changed, client_access=client_access)
         try:
             self._db.client.put_item(
                 TableName=self._db.tables.boards,
@@ -173,6 +176,32 @@ class Boards:
     def _remember(self, board: Board) -> Board:
         self._cache[board.id] = (time.monotonic() + self._cache_seconds, board)
         return board
+
+
+class OpenBoards(Boards):
+    """The boards that clients may read; for them, no others exist."""
+
+    def __init__(self, boards: Boards) -> None:
+        super().__init__(boards._db, boards._cache_seconds)
+        self._cache = boards._cache
+
+    def get_many(self, board_ids: Iterable[str]) -> dict[str, Board]:
+        """Read boards by id, leaving out those that do not exist."""
+        return {board.id: board for board in super().get_many(board_ids).values() if _is_open(board)}
+
+    def get_generation(self, board_id: str, generation: str) -> Board | None:
+        """Read a board if it is of this generation."""
+        board = super().get_generation(board_id, generation)
+        return board if board is not None and _is_open(board) else None
+
+    def page(self, limit: int, next_token: str | None = None) -> Page[Board]:
+        """Read a page of boards, shorter by those that are left out."""
+        page = super().page(limit, next_token)
+        return replace(page, items=[board for board in page.items if _is_open(board)])
+
+
+def _is_open(board: Board) -> bool:
+    return board.client_access is not ClientAccess.NONE
 
 
 def _to_item(board: Board) -> "dict[str, AttributeValueTypeDef]":

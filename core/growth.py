@@ -61,7 +61,8 @@ def mark_growing(db: Database, standings: str) -> None:
 
 def growing(db: Database) -> dict[str, str]:
     """List the orders that have something to grow, and since when: half a read unit for each 4 KB."""
-    return {item["node"]["S"]: item["marked_at"]["N"] for item in query_nodes(db, _GROWING, "")}
+    notes = query_nodes(db, _GROWING, "")
+    return {item["node"]["S"]: item.get("marked_at", {}).get("N", "0") for item in notes}
 
 
 def grow_all(db: Database, boards: Boards) -> int:
@@ -72,9 +73,9 @@ def grow_all(db: Database, boards: Boards) -> int:
     """
     left = 0
     for standings, marked_at in growing(db).items():
-        board_id, _, generation = split_standings(standings)
-        board = boards.get_generation(board_id, generation)
         try:
+            board_id, _, generation = split_standings(standings)
+            board = boards.get_generation(board_id, generation)
             more = board is not None and grow(db, board, standings)
         except Exception:
             _log.exception("the counter tree of %s could not grow, trying again", standings)
@@ -91,7 +92,7 @@ def _unmark(db: Database, standings: str, marked_at: str) -> None:
         db.client.delete_item(
             TableName=db.tables.counters,
             Key=node_key(_GROWING, standings),
-            ConditionExpression="marked_at = :marked_at",
+            ConditionExpression="attribute_not_exists(marked_at) OR marked_at = :marked_at",
             ExpressionAttributeValues={":marked_at": {"N": marked_at}},
         )
 

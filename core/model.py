@@ -57,6 +57,14 @@ class CounterMode(StrEnum):
     INLINE = "INLINE"
 
 
+class ClientAccess(StrEnum):
+    """What clients may do with a board: nothing, read it, or also submit scores of their own."""
+
+    NONE = "NONE"
+    READ = "READ"
+    SUBMIT = "SUBMIT"
+
+
 class RankStrategy(StrEnum):
     """How a rank is found."""
 
@@ -117,6 +125,7 @@ class Board:
     expected_size: int | None
     rank_buckets: tuple[RankBucket, ...]
     created_at: datetime
+    client_access: ClientAccess = ClientAccess.READ
 
     @cached_property
     def shards(self) -> int:

@@ -145,7 +145,7 @@ variable "api_keys" {
 }
 
 variable "sign_in" {
-  description = "Who else may read: users of a Cognito user pool, or of an OpenID Connect issuer. Null is nobody."
+  description = "Who else may read, and submit for themselves where a board lets clients: users of a Cognito user pool, or of an OpenID Connect issuer. Null is nobody."
   type = object({
     cognito_user_pool_id = optional(string)
     oidc_issuer          = optional(string)

@@ -9,6 +9,7 @@ from pathlib import Path
 from botocore.exceptions import BotoCoreError, ClientError
 
 from core.errors import LeaderboardError
+from core.ids import check_id
 from local import counters, demo, importing
 from local.errors import StackError
 from local.stack import DEFAULT_FOLDER
@@ -48,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     importing.add_parser(subparsers)
     demo.add_parser(subparsers)
     counters.add_parser(subparsers)
+    _add_token(subparsers)
     return parser
 
 
@@ -59,6 +61,9 @@ def _add_run(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "Ctrl-C, and says where each is. What was submitted is still there when it runs again.",
     )
     parser.add_argument("--port", type=_port, default=8080, metavar="N", help="of GraphQL (default 8080)")
+    parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="a certificate, to listen over TLS too")
+    parser.add_argument("--tls-key", type=Path, metavar="FILE", help="its key; both in PEM")
+    parser.add_argument("--tls-port", type=_port, default=8443, metavar="N", help="for TLS (default 8443)")
     data = parser.add_mutually_exclusive_group()
     data.add_argument(
         "--data",
@@ -72,9 +77,42 @@ def _add_run(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def _run(args: argparse.Namespace) -> int:
+    if (args.tls_cert is None) != (args.tls_key is None):
+        raise StackError("--tls-cert and --tls-key: give both, or neither")
     from local.server import run  # noqa: PLC0415 - GraphQL and the server would slow every other command
 
     return run(args)
+
+
+def _add_token(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser(
+        "token",
+        help="make a participant's token for the local stack",
+        description="Prints a JWT. Who sends it as the header Authorization is that participant: may read, "
+        "subscribe, and submit scores of their own to boards whose clientAccess is SUBMIT.",
+    )
+    parser.add_argument("participant", metavar="PARTICIPANT", help="the participant's id")
+    parser.add_argument("--hours", type=_hours, default=24.0, metavar="N", help="until it ends (default 24)")
+    parser.add_argument("--data", type=Path, default=DEFAULT_FOLDER, metavar="FOLDER", help="a local stack")
+    parser.set_defaults(func=_token)
+
+
+def _token(args: argparse.Namespace) -> int:
+    from local import tokens  # noqa: PLC0415 - cryptography would slow every other command
+
+    check_id("PARTICIPANT", args.participant)
+    sys.stdout.write(tokens.mint(tokens.read_secret(args.data), args.participant, args.hours * 3600) + "\n")
+    return 0
+
+
+def _hours(text: str) -> float:
+    try:
+        hours = float(text)
+    except ValueError:
+        hours = 0.0
+    if not 0 < hours < 1e6:
+        raise argparse.ArgumentTypeError("a token lasts a number of hours above 0")
+    return hours
 
 
 def _port(text: str) -> int:

@@ -49,6 +49,7 @@ async def _submit(
     submissions = {}
     for at, one in enumerate(inputs):
         try:
+            context.caller.check_submits(board, one.participant_id)
             submissions[at] = one.submission()
         except LeaderboardError as refusal:
             refused[at] = refusal

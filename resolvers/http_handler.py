@@ -19,7 +19,8 @@ from resolvers.settings import Settings
 configure_logging()
 _settings = Settings.from_environment()
 _db = _settings.connect()
-_app = Mangum(build_app(_db, Boards(_db), {role.value: role for role in Role}), lifespan="off")
+_keys = {role.value: role for role in (Role.ADMIN, Role.PUBLIC)}
+_app = Mangum(build_app(_db, Boards(_db), _keys), lifespan="off")
 
 gc.freeze()
 gc.enable()

@@ -5,9 +5,12 @@ from dataclasses import replace
 import strawberry
 from graphql import (
     REMOVE,
+    ConstDirectiveNode,
     DirectiveDefinitionNode,
     GraphQLError,
+    NameNode,
     Node,
+    ObjectTypeDefinitionNode,
     ScalarTypeDefinitionNode,
     Visitor,
     VisitorAction,
@@ -20,12 +23,13 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 
 from resolvers.consumption import Consumption
-from resolvers.errors import log_unforeseen
+from resolvers.directives import EVERYONE
+from resolvers.errors import ErrorsOverSockets, log_unforeseen
 from resolvers.mutations import Mutation
 from resolvers.queries import Query
 from resolvers.query_limits import MAX_TOKENS, QueryLimits
 from resolvers.scalars import SCALARS
-from resolvers.subscriptions import Subscription, SubscriptionsLater
+from resolvers.subscriptions import Subscription, SubscriptionsBySocket
 
 
 class LeaderboardSchema(strawberry.Schema):
@@ -45,17 +49,31 @@ schema = LeaderboardSchema(
     mutation=Mutation,
     subscription=Subscription,
     config=StrawberryConfig(scalar_map=SCALARS),
-    extensions=[Consumption, lambda: MaxTokensLimiter(MAX_TOKENS), QueryLimits, SubscriptionsLater],
+    extensions=[
+        Consumption,
+        lambda: MaxTokensLimiter(MAX_TOKENS),
+        QueryLimits,
+        SubscriptionsBySocket,
+        ErrorsOverSockets,
+    ],
 )
 
 
 class _ForAppSync(Visitor):
-    """Leaves out what AppSync refuses or declares itself: directive and scalar definitions, descriptions."""
+    """Leaves out what AppSync refuses or declares itself: directive and scalar definitions, descriptions.
+
+    AppSync opens what is not marked to its default mode alone, and a field only with the type that it gives.
+    So all types are marked for everyone, but Mutation: its fields say whom else they are for, if anyone.
+    """
 
     def enter(self, node: Node, *_: object) -> Node | VisitorAction:
-        """Remove a definition, or a description."""
+        """Remove a definition or a description, and mark a type."""
         if isinstance(node, DirectiveDefinitionNode | ScalarTypeDefinitionNode):
             return REMOVE
+        if isinstance(node, ObjectTypeDefinitionNode):
+            modes = EVERYONE[:1] if node.name.value == "Mutation" else EVERYONE
+            marks = tuple(ConstDirectiveNode(name=NameNode(value=mode)) for mode in modes)
+            return replace(node, description=None, directives=marks)
         if getattr(node, "description", None) is not None:
             return replace(node, description=None)  # type: ignore[call-arg]
         return None

@@ -37,8 +37,6 @@ LATER = (
     "restoreEntry",
     "forgetParticipant",
     "archiveLeaderboard",
-    "publishRankBucketChange",
-    "publishTopChange",
 )
 
 
@@ -203,7 +201,6 @@ SUBMIT = (
     'mutation {{ submitScore(input: {{leaderboardId: "board", participantId: "p", score: "1", {}}}) '
     "{{ accepted }} }}"
 )
-FOREVER = '(leaderboardId: "board", participantId: "p") { rank }'
 
 
 @pytest.mark.parametrize(
@@ -214,8 +211,6 @@ FOREVER = '(leaderboardId: "board", participantId: "p") { rank }'
         (UPDATE.format('timeZone: "UTC"'), "timeZone"),
         (SUBMIT.format('submissionId: "1"'), "submissionId"),
         ('{ leaderboard(id: "board") { archives { nextToken } } }', "Leaderboard.archives"),
-        (f"subscription {{ onRankBucketChange{FOREVER} }}", "onRankBucketChange"),
-        ('subscription { onTopChange(leaderboardId: "board", period: "daily") { at } }', "onTopChange"),
     ],
 )
 def test_what_later_versions_bring_is_refused(api: Api, query: str, word: str) -> None:

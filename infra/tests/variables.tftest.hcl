@@ -65,6 +65,19 @@ run "defaults_are_safe" {
   }
 
   assert {
+    condition     = !strcontains(aws_appsync_graphql_api.api.schema, "@aws_oidc") && !strcontains(aws_appsync_graphql_api.api.schema, "@aws_cognito")
+    error_message = "No mark is for a way to sign in that is not enabled."
+  }
+
+  assert {
+    condition = alltrue([
+      for name, resolver in aws_appsync_resolver.publish :
+      resolver.data_source == "none" && length(regexall("${name}\\(.*@aws_iam\n", aws_appsync_graphql_api.api.schema)) == 1
+    ])
+    error_message = "Events are published by IAM alone, and AppSync hands them on itself."
+  }
+
+  assert {
     condition     = aws_lambda_event_source_mapping.scores.parallelization_factor == 1 && aws_lambda_event_source_mapping.scores.tumbling_window_in_seconds > 0
     error_message = "One batch of a stream shard is in flight at a time, and names its shard."
   }
@@ -111,7 +124,12 @@ run "all_options_on" {
 
   assert {
     condition     = strcontains(aws_appsync_graphql_api.api.schema, "type Query @aws_iam @aws_api_key @aws_oidc {") && strcontains(aws_appsync_graphql_api.api.schema, "type Mutation @aws_iam {")
-    error_message = "Who signs in reads, and does not write."
+    error_message = "Who signs in reads."
+  }
+
+  assert {
+    condition     = length(regexall("submitScores?\\(.*: .* @aws_iam @aws_oidc\n", aws_appsync_graphql_api.api.schema)) == 2 && length(regexall("@aws_oidc", regex("(?s)type Mutation .*?\n}", aws_appsync_graphql_api.api.schema))) == 2
+    error_message = "Who signs in submits, and writes nothing else."
   }
 
   assert {

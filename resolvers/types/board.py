@@ -52,6 +52,7 @@ class Leaderboard:
     time_zone: str = strawberry.field(description="The IANA time zone that the periods follow.")
     counter_mode: model.CounterMode = strawberry.field(description="How the rank counters are kept.")
     rank_buckets: list[RankBucket] = strawberry.field(description="Best first, covering every rank.")
+    client_access: model.ClientAccess = strawberry.field(description="What clients may do with it.")
     created_at: datetime = strawberry.field(description="When the board was made.")
     version: int = strawberry.field(description="Grows with each update; an update names the one it read.")
 
@@ -155,6 +156,7 @@ class Leaderboard:
             time_zone=board.time_zone,
             counter_mode=board.counter_mode,
             rank_buckets=RankBucket.defined(board.rank_buckets),
+            client_access=board.client_access,
             created_at=board.created_at,
             version=board.version,
         )
