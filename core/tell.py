@@ -158,9 +158,9 @@ class _Tick:
             write_pending(db, standings, left)
         if not _put(db, standings, self._mine, self._finished(concerned.seen, done, attempted=bool(events))):
             return Again(1.0)
-        if len(done) < len(events):
+        if events and not done:
             return Again(min(5.0, 1.0 + looks), looks + 1)
-        if left or self._more or not self._sweep.whole:
+        if len(done) < len(events) or left or self._more or not self._sweep.whole:
             return Again(1.0)
         if self._mine.since or None in self._edges.of:
             return Again(_INDEX_LAG / 1000)

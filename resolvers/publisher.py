@@ -24,9 +24,9 @@ from botocore.session import Session
 
 from core import scores
 from core.events import Event, RankChange, TopChange
+from core.limits import MAX_EVENT_BYTES
 from core.model import Entry
 
-MAX_BYTES = 240_000  # AppSync drops what is larger, and says nothing
 AT_ONCE = 16  # requests: some 500 events a second
 _ATTEMPTS = 4
 _SECONDS = 10.0  # for all events of one call: what is left then is tried another time
@@ -113,10 +113,10 @@ class Publisher:
         call = _Call(time.monotonic() + _SECONDS)
         futures = [self._pool.submit(self._send, event, call) for event in events]
         outcomes = [future.result() for future in futures]
-        failed = outcomes.count(False)
-        if failed:
-            self._count("failed", failed)
-            _log.warning("%d of %d events are left for later: %s", failed, len(events), call.reason)
+        left = outcomes.count(False)
+        if left and call.reason:  # else only time has run out
+            self._count("failed", left)
+            _log.warning("%d of %d events are left for later: %s", left, len(events), call.reason)
         return [event for event, done in zip(events, outcomes, strict=True) if done]
 
     def take_counts(self) -> Counter[str]:
@@ -127,7 +127,7 @@ class Publisher:
 
     def _send(self, event: Event, call: "_Call") -> bool:
         body = body_of(event)
-        if len(body) > MAX_BYTES:
+        if len(body) > MAX_EVENT_BYTES:
             return self._refuse(event, f"{len(body)} bytes are more than AppSync delivers")
         for attempt in range(_ATTEMPTS):
             if call.is_over:

@@ -22,6 +22,7 @@ from core.keys import standings_key
 from core.submit import Submission, submit_score
 from core.tables import PROJECTED, RANK_INDEX, TTL_ATTRIBUTE, definitions
 from core.tell import tell
+from resolvers import publisher
 from resolvers.appsync import answer
 from tests.appsync_service import AppSync
 from tests.graphql_api import Api
@@ -186,6 +187,18 @@ def test_no_permission_is_for_everything() -> None:
     assert not any(
         "*" in action for tables in PERMISSIONS.values() for one in tables.values() for action in one
     )
+
+
+def test_two_mutations_are_published_by_one_function_alone() -> None:
+    text = (INFRA / "iam.tf").read_text()
+    assert text.count('"appsync:GraphQL"') == 1
+    found = re.search(r'"appsync:GraphQL"\]\s+Resource = \[for field in (\[[^]]*\]) : "([^"]*)"\]', text)
+    assert found
+    fields = json.loads(found[1])
+    assert [f"{one}(input" in (ROOT / "schema.graphql").read_text() for one in fields] == [True, True]
+    assert [f"{{ {one}(" in publisher.PUBLISH_RANK + publisher.PUBLISH_TOP for one in fields] == [True, True]
+    assert found[2] == "${aws_appsync_graphql_api.api.arn}/types/Mutation/fields/${field}"
+    assert re.findall(r'name == "(\w+)" \? local.tell_statements', text) == ["tell"]
 
 
 def test_the_tables_are_those_of_the_code(db: Database) -> None:

@@ -17,6 +17,7 @@ from botocore.credentials import Credentials
 
 from core.board import define_board
 from core.events import RankChange, RankChangeCause, TopChange
+from core.limits import MAX_EVENT_BYTES
 from core.model import Entry
 from resolvers import publisher
 from resolvers.publisher import Publisher, signed, with_key
@@ -167,7 +168,7 @@ def test_the_largest_top_that_there_can_be_is_sent(sink: Sink) -> None:
     told = Publisher(sink.url, with_key("k"))
     largest = top_change(25, '"' + "\\\\" * 511 + '"')
     told.publish([largest])
-    assert len(sink.received[0].raw) < publisher.MAX_BYTES
+    assert len(sink.received[0].raw) < MAX_EVENT_BYTES
 
 
 def test_an_outage_costs_little(sink: Sink) -> None:
