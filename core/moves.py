@@ -69,8 +69,6 @@ def note_moves(db: Database, shard_id: str, board: Board, standings: str, change
         due = due or _concerns_top(told, first.old, last.new)
         if old == new:
             continue
-        if told is not None:
-            due = due or any(_crosses(tie, old, new) for tie in told.ties)
         mark = _mark(board, told, first, old, new)
         if mark:
             marks.append(mark)
@@ -136,7 +134,7 @@ def _mark(
         return Mark(first.participant, first.sequence, None, old, known=old is None, own=True)
     was, is_now = (None if key is None else bucket_at(told.cuts, key) for key in (old, new))
     between = any(key is not None and told.is_between(key) for key in (old, new))
-    if was == is_now and not between:
+    if was == is_now and not between and not any(_crosses(tie, old, new) for tie in told.ties):
         return None
     previous = None if was is None else board.rank_buckets[was].name
     return Mark(first.participant, first.sequence, previous, old, known=True, own=was != is_now)

@@ -189,7 +189,7 @@ class _Tick:
             if edge is not None and edge.cut == cut
         )
         top_told = not self._tells_top or any(isinstance(one, TopChange) for one in done)
-        items = self._top.items if self._top is not None and not self._top.whole else []
+        shown = self._top.items[:_TOP_TOLD] if self._top is not None and not self._top.whole else []
         return replace(
             self._mine,
             cuts=self._sweep.cuts,
@@ -198,7 +198,7 @@ class _Tick:
             at=now_ms() if attempted else self._told.at,
             seen=seen,
             top=self._digest if top_told else self._told.top,
-            top_end=bytes(items[-1]["rank_key"]["B"]) if items else None,
+            top_end=bytes(shown[-1]["rank_key"]["B"]) if shown else None,
         )
 
 
