@@ -23,20 +23,20 @@ class Concerned:
     """Whom a tick looks at: the marked, those found between edges by their rank keys, and those not told yet.
 
     The index may be ahead of the stream. So one found there whose entry was written after `seen`, the newest
-    change that is known to be counted, is left to the mark that is to come; but not one of `missed`, whom the
-    second look has found. `waiting` tells since which version someone has not been told.
+    change that is known to be counted, is left to the mark that is to come; but not one of `sure`, found in
+    the top or by the second look. `waiting` tells since which version someone has not been told.
     """
 
     marks: Mapping[str, Mark]
+    sure: Mapping[str, bytes]
     found: Mapping[str, bytes]
-    missed: Mapping[str, bytes]
     waiting: Mapping[str, int]
     seen: int
 
     @property
     def participants(self) -> list[str]:
         """All of them, once each."""
-        return list({**self.marks, **self.found, **self.missed, **self.waiting})
+        return list({**self.marks, **self.sure, **self.found, **self.waiting})
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _is_to_come(concerned: Concerned, one: str, entry: _Standing | None, last: O
     """Say whether someone is concerned by a change alone that is not counted yet."""
     if last is not None or entry is None:
         return False
-    elsewhere = one in concerned.marks or one in concerned.missed or one in concerned.waiting
+    elsewhere = one in concerned.marks or one in concerned.sure or one in concerned.waiting
     return not elsewhere and entry.written > concerned.seen
 
 
@@ -147,7 +147,7 @@ def _before(
     if one in concerned.marks:
         mark = concerned.marks[one]
         return _Before(mark.previous, mark.known)
-    key = concerned.missed.get(one) or concerned.found.get(one)
+    key = concerned.sure.get(one) or concerned.found.get(one)
     return (
         _Before(bucket, known=False) if key is None else _Before(_bucket(board, view.base, key), known=True)
     )

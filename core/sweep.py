@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from core.bucket_edges import Edge
 from core.database import Database
@@ -10,30 +11,38 @@ from core.keys import split_standings
 from core.model import Board
 from core.rank_key import just_below
 from core.told import Cut, Cuts
+from core.top import Top
 
 _READ_AT_ONCE = (16, 64, 256)  # entries: edges rarely move far
 
 
 @dataclass
 class Sweep:
-    """The rank keys found by participant, up to which cuts that goes, and whether those are the edges now."""
+    """Whom it found, by rank keys, and up to which cuts that goes: the edges now if it is `whole`.
 
-    cuts: tuple[Cut, ...]
-    keys: dict[str, bytes] = field(default_factory=dict)
+    The top shows what the stream has shown, `sure`; the index, read for the `doubtful` edges, less or more.
+    """
+
+    cuts: Cuts
+    sure: dict[str, bytes] = field(default_factory=dict)
+    found: dict[str, bytes] = field(default_factory=dict)
     whole: bool = True
-
-    def add(self, found: "dict[str, bytes]") -> None:
-        """Take in more participants."""
-        self.keys |= found
+    doubtful: set[int] = field(default_factory=set)
 
 
 def sweep(
-    db: Database, board: Board, standings: str, told: Cuts, edges: Sequence[Edge | None], limit: int
+    db: Database,
+    board: Board,
+    standings: str,
+    top: Top,
+    told: Cuts,
+    edges: Sequence[Edge | None],
+    limit: int,
 ) -> Sweep:
     """Find who stands between the cuts told by and the edges now, `limit` participants at most.
 
-    An edge that is not known stays where it is. Costs nothing for an edge that has not moved, else a read of
-    the index: half a unit for each shard, and more for more than some ten entries a shard.
+    An edge that is not known stays where it is. Costs nothing for edges that have not moved, or within the
+    top; else a read of the index: half a unit for each shard, more for more than some ten entries a shard.
     """
     found = Sweep(told)
     cuts = list(told)
@@ -42,15 +51,21 @@ def sweep(
             continue
         outward = cut is not None and (edge.cut is None or edge.cut > cut)
         low, high = (cut, edge.cut) if outward else (edge.cut, cut)
-        room = limit - len(found.keys)
-        run = read_between(db, board, standings, low, high, room + 1, backward=not outward)
+        room = limit - len(found.sure) - len(found.found)
+        in_top = _is_in(top, high)
+        if in_top:
+            run = _between(top.items, standings, low, high)
+            run = run if outward else run[::-1]
+        else:
+            found.doubtful.add(at)
+            run = read_between(db, board, standings, low, high, room + 1, backward=not outward)
         cuts[at] = edge.cut
         if len(run) > room:
             found.whole = False
             run = run[:room]
             # As far as it goes: the last one that was found stands on the side that it will be told.
             cuts[at] = cut if not run else run[-1][1] + b"\0" if outward else run[-1][1]
-        found.add(dict(run))
+        (found.sure if in_top else found.found).update(run)
     found.cuts = tuple(cuts)
     return found
 
@@ -64,20 +79,26 @@ def read_between(
     inside: list[tuple[str, bytes]] = []
     for ask in [*(size for size in _READ_AT_ONCE if size < limit), limit]:
         run = read_run(db, board, period, ask, from_key=start, backward=backward)
-        keyed = [
-            (item["participant"]["S"], bytes(item["rank_key"]["B"]))
-            for item in run
-            if _is_of(item, standings)
-        ]
-        inside = [
-            (participant, key)
-            for participant, key in keyed
-            if (low is None or key >= low) and (high is None or key < high)
-        ]
-        if len(run) < ask or len(inside) < len(keyed):
+        inside = _between(run, standings, low, high)
+        if len(run) < ask or len(inside) < len(run):
             break
     return inside
 
 
-def _is_of(item: "dict[str, dict[str, str]]", standings: str) -> bool:
-    return item["standings"]["S"] == standings  # a stranger's item may stand in any shard
+def _between(items: Sequence[Any], standings: str, low: Cut, high: Cut) -> list[tuple[str, bytes]]:
+    keyed = [
+        (item["participant"]["S"], bytes(item["rank_key"]["B"]))
+        for item in items
+        if item.get("standings", {"S": standings})["S"] == standings  # a stranger's may stand in any shard
+    ]
+    return [
+        (participant, key)
+        for participant, key in keyed
+        if (low is None or key >= low) and (high is None or key < high)
+    ]
+
+
+def _is_in(top: Top, cut: Cut) -> bool:
+    """Say whether a top shows all that stands before a cut."""
+    last = bytes(top.items[-1]["rank_key"]["B"]) if top.items else b""
+    return top.whole or (cut is not None and cut <= last)

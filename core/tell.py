@@ -72,7 +72,7 @@ def tell(db: Database, board: Board, standings: str, publish: Publish, *, looks:
         return tick.tell(publish, looks) if tick.claim(told) else Again(1.0)
     if tick.settles and not _put(db, standings, told, tick.settled()):
         return Again(1.0)
-    return later if None in edges.of or (tick.moved and not looks) else None
+    return later if None in edges.of or (tick.doubts and not looks) else None
 
 
 class _Tick:
@@ -89,12 +89,13 @@ class _Tick:
         began: int,
     ) -> None:
         self._db, self._board, self._standings = db, board, standings
-        self._told, self._top, self._edges, self._began = told, top, edges, began
+        self._told, self._edges, self._began = told, edges, began
+        self._top, self._has_top = top or Top([], whole=False), top is not None
         self._aim = tuple(
             cut if edge is None else edge.cut for cut, edge in zip(told.cuts, edges.of, strict=True)
         )
         self._version = max(began, told.version + 1)
-        self.moved = self._aim != told.cuts
+        self._moved = self._aim != told.cuts
         self.settles = 0 < told.since <= began - _INDEX_LAG
 
     def look(self) -> bool:
@@ -105,25 +106,29 @@ class _Tick:
         limit = _AT_ONCE if room else 0
         self._marks = list(read_marks(db, standings, limit)) if room else []
         self._more = not room or sum(len(item.marks) for item in self._marks) >= limit
-        self._sweep = sweep(db, board, standings, told.cuts, self._edges.of, limit)
-        self._missed: dict[str, bytes] = {}  # found by the second look
-        if self.settles:
-            for low, high in zip(told.low, told.high, strict=True):
-                if low != high:
-                    self._missed |= read_between(db, board, standings, low, high, _AT_ONCE)
+        self._sweep = sweep(db, board, standings, self._top, told.cuts, self._edges.of, limit)
+        self._sure = dict(self._sweep.sure)
+        for low, high in zip(told.low, told.high, strict=True) if self.settles else ():
+            if low != high:  # the second look
+                self._sure |= read_between(db, board, standings, low, high, _AT_ONCE)
         self._digest = _digest(self._top)
-        self._tells_top = self._top is not None and self._digest != told.top
-        return bool(self._waiting or self._marks or self._sweep.keys or self._missed or self._tells_top)
+        self._tells_top = self._has_top and self._digest != told.top
+        return bool(self._waiting or self._marks or self._sweep.found or self._sure or self._tells_top)
+
+    @property
+    def doubts(self) -> bool:
+        """Whether there may be others that the index does not show yet."""
+        return bool(self._sweep.doubtful)
 
     def settled(self) -> Told:
         """Give what was told by, with nobody in doubt."""
-        cuts = self._told.cuts
-        return replace(self._told, low=cuts, high=cuts, base=cuts, since=0, version=self._version)
+        return replace(self._told.settled(range(len(self._told.cuts))), version=self._version)
 
     def claim(self, before: Told | None) -> bool:
         """Take the order, announcing by which cuts it will be told; says whether nobody else has."""
-        told = self._told if self._told.since and not self.settles else self.settled()
-        since = told.since or (self._began if self.moved else 0)
+        told = self.settled() if self.settles else self._told
+        self._no_doubt = [at for at, low in enumerate(told.low) if low == told.high[at]]
+        since = told.since or (self._began if self._moved else 0)
         self._mine = replace(
             told.widened(self._aim),
             since=since,
@@ -137,13 +142,12 @@ class _Tick:
         db, standings = self._db, self._standings
         concerned = Concerned(
             marks=merge_marks(self._marks, self._told.rules),
-            found=self._sweep.keys,
-            missed=self._missed,
+            sure=self._sure,
+            found=self._sweep.found,
             waiting=dict(list(self._waiting.items())[:_AT_ONCE]),
             seen=max([self._told.seen, *(item.at for item in self._marks)]),
         )
-        top = self._top or Top([], whole=False)
-        view = View(self._sweep.cuts, self._told.base, top, self._edges.total)
+        view = View(self._sweep.cuts, self._told.base, self._top, self._edges.total)
         decided = decide(db, self._board, standings, concerned, view, self._version, self._began)
         waiting = {one: since for one, since in self._waiting.items() if one not in concerned.waiting}
         waiting |= {one.participant: self._waiting.get(one.participant, one.version) for one in decided.told}
@@ -156,20 +160,21 @@ class _Tick:
         left = _without(waiting, done)
         if left != waiting:
             write_pending(db, standings, left)
-        if not _put(db, standings, self._mine, self._finished(concerned.seen, done, attempted=bool(events))):
+        finished = self._finished(concerned.seen, done, attempted=bool(events))
+        if not _put(db, standings, self._mine, finished):
             return Again(1.0)
         if events and not done:
             return Again(min(5.0, 1.0 + looks), looks + 1)
         if len(done) < len(events) or left or self._more or not self._sweep.whole:
             return Again(1.0)
-        if self._mine.since or None in self._edges.of:
+        if finished.since or None in self._edges.of:
             return Again(_INDEX_LAG / 1000)
         return None
 
     def _events(self, decided: Decided) -> list[Event]:
         period = split_standings(self._standings)[1]
         events: list[Event] = [_event(self._board, period, one) for one in decided.told]
-        if self._tells_top and self._top is not None:
+        if self._tells_top:
             events.append(
                 TopChange(
                     self._board,
@@ -189,8 +194,8 @@ class _Tick:
             if edge is not None and edge.cut == cut
         )
         top_told = not self._tells_top or any(isinstance(one, TopChange) for one in done)
-        shown = self._top.items[:_TOP_TOLD] if self._top is not None and not self._top.whole else []
-        return replace(
+        shown = [] if self._top.whole else self._top.items[:_TOP_TOLD]
+        told = replace(
             self._mine,
             cuts=self._sweep.cuts,
             ties=tuple(tie for tie in ties if tie is not None),
@@ -200,6 +205,7 @@ class _Tick:
             top=self._digest if top_told else self._told.top,
             top_end=bytes(shown[-1]["rank_key"]["B"]) if shown else None,
         )
+        return told.settled(set(self._no_doubt) - self._sweep.doubtful)
 
 
 def _known(board: Board, told: Told | None, edges: Edges) -> Told | None:
@@ -266,10 +272,10 @@ def _ranked(board: Board, period: str, top: Top) -> Iterator[tuple[int, Entry]]:
         yield rank, entry_from_item(board, period, item)
 
 
-def _digest(top: Top | None) -> str:
+def _digest(top: Top) -> str:
     """Name what a top shows: another name for another sight."""
     digest = hashlib.blake2b(digest_size=12)
-    for item in top.items[:_TOP_TOLD] if top else ():
+    for item in top.items[:_TOP_TOLD]:
         shown = [
             item.get(name) for name in ("participant", "rank_key", "achieved_at", "display_name", "metadata")
         ]

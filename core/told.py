@@ -9,7 +9,7 @@ cuts by which anyone may have been told lately: who moves within that stretch is
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,6 +49,17 @@ class Told:
         return any(
             is_inside(key, low) != is_inside(key, high) for low, high in zip(self.low, self.high, strict=True)
         )
+
+    def settled(self, at: Collection[int]) -> "Told":
+        """Have nobody in doubt at some edges."""
+        low, high, base = (
+            tuple(
+                cut if edge in at else old
+                for edge, (cut, old) in enumerate(zip(self.cuts, olds, strict=True))
+            )
+            for olds in (self.low, self.high, self.base)
+        )
+        return replace(self, low=low, high=high, base=base, since=0 if low == high else self.since)
 
     def widened(self, cuts: Cuts) -> "Told":
         """Let some be told by other cuts."""
