@@ -49,6 +49,7 @@ def explain(db: Database, board: Board, standings: str) -> list[tuple[str, str]]
             (
                 f"entry 0.5 + tree {coarse:g} + what stands before it in its leaf: at least "
                 f"{units_of(board, 0):g}, up to {units_of(board, fullest):g} units"
+                " (more where ids are long or entries have texts)"
             ),
         ),
         ("a rank, ladder warm", "entry 0.5 + what stands before it in its leaf"),

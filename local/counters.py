@@ -105,7 +105,7 @@ def _report(report: consistency.CheckReport) -> int:
     console = Console()
     console.print(f"{report.entries:,} entries, {report.counts:,} counts compared", end="")
     if not report.drifts:
-        console.print(": all agree")
+        console.print(": all agree" + (f", {report.behind:,} still being counted" if report.behind else ""))
         return 0
     console.print(f": {len(report.drifts):,} differ")
     table = Table("where", "counted", "entries")

@@ -83,6 +83,11 @@ run "defaults_are_safe" {
   }
 
   assert {
+    condition     = aws_sqs_queue.ticks.visibility_timeout_seconds >= aws_lambda_function.function["tell"].timeout && aws_sqs_queue.ticks.message_retention_seconds >= 86400
+    error_message = "A tick is not given again while it is made, and kept through an outage."
+  }
+
+  assert {
     condition     = aws_appsync_resolver.field["Entry.rank"].max_batch_size >= 1000 && strcontains(aws_appsync_resolver.field["Entry.rank"].code, "'BatchInvoke'")
     error_message = "The ranks of the largest page are one call."
   }
@@ -133,7 +138,7 @@ run "all_options_on" {
   }
 
   assert {
-    condition     = alltrue([for name, policy in aws_iam_role_policy.function : strcontains(policy.policy, "kms:Decrypt") && strcontains(policy.policy, "xray:PutTraceSegments") if name != "stream"])
+    condition     = alltrue([for name, policy in aws_iam_role_policy.function : strcontains(policy.policy, "kms:Decrypt") && strcontains(policy.policy, "xray:PutTraceSegments") if !contains(["stream", "tell"], name)])
     error_message = "Functions may use the key and the tracer."
   }
 }
