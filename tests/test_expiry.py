@@ -70,6 +70,7 @@ def test_every_item_of_a_period_goes_with_it_and_none_of_all_time(
     made.submit("p3", 30, now=NOW, submission_id="1")
     for period, twin in made.twins.items():
         assert grower.grow(twin) > 1
+        twin.check(page_sizes=[5], participants=["p3"])
         consistency._begin(db, made.board, twin.standings)
         at = expires_at(made.board, period)
         expected = None if at is None else {"N": str(int(at.timestamp()))}
