@@ -1,8 +1,11 @@
 """What a client does with the API, in order; the same operations run on AppSync and on the local server."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+_NOW = datetime.now(UTC).isoformat(timespec="seconds")
 
 LINE = """
 fragment Line on Entry {
@@ -71,6 +74,17 @@ def _refused(name: str, **changes: Any) -> Operation:
     return Operation(name, SUBMIT, {"input": offer}, signed=True)
 
 
+def _days(name: str, **changes: Any) -> Operation:
+    offer = {
+        "leaderboardId": "days",
+        "participantId": "driver-00",
+        "score": ["3"],
+        "achievedAt": _NOW,
+        "submissionId": "1",
+    }
+    return Operation(name, SUBMIT, {"input": offer | changes}, signed=True)
+
+
 WRITES = [
     Operation("create", CREATE, {"input": {"id": "race", "title": "The race"}}, signed=True),
     Operation(
@@ -97,7 +111,23 @@ WRITES = [
     _refused("no number", score=["fast"]),
     _refused("no such board", leaderboardId="nowhere"),
     _refused("an id too long", participantId="x" * 300),
-    _refused("not there yet", submissionId="1"),
+    Operation(
+        "create with periods",
+        CREATE,
+        {
+            "input": {
+                "id": "days",
+                "policy": "SUM",
+                "periods": ["ALL_TIME", "DAILY", "WEEKLY", "MONTHLY"],
+                "timeZone": "Pacific/Kiritimati",
+            }
+        },
+        signed=True,
+    ),
+    _days("submit to periods"),
+    _days("submit to periods again"),
+    _days("another body under the same id", score=["4"]),
+    _days("too late", achievedAt="2026-01-01T00:00:00Z", submissionId="2"),
     Operation(
         "update",
         "mutation ($input: UpdateLeaderboardInput!) { updateLeaderboard(input: $input) { title version } }",
@@ -188,6 +218,13 @@ READS = [
         'query { leaderboard(id: "race") { entries(nextToken: "no") { nextToken } } }',
     ),
     Operation("archives", 'query { leaderboard(id: "race") { id archives { nextToken } } }'),
+    Operation(
+        "periods",
+        """query { leaderboard(id: "days") {
+          day: top(period: "daily") { ...Ranked } week: size(period: "weekly")
+          month: entry(participantId: "driver-00", period: "monthly") { ...Ranked } } }"""
+        + RANKED,
+    ),
     Operation(
         "a period that the board has not", 'query { leaderboard(id: "race") { size(period: "daily") } }'
     ),
