@@ -44,32 +44,60 @@ class Drift:
 class CheckReport:
     """What a check found: how many entries, how many counts, and which of them are wrong.
 
-    `pending` tells how many counts were still on their way to what the entries say.
+    `pending` tells how many counts were still on their way to what the entries say, and `behind` by how many
+    entries those and all others were off that were never seen to be right, nor to be wrong.
     """
 
     entries: int
     counts: int
     drifts: tuple[Drift, ...]
     pending: int = 0
+    behind: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class _Suspect:
-    """A count that is off by one number `since` some time, and the least and most entries in that time."""
+class _Spell:
+    """A time in which something stayed the same: since when, and the least and most entries in it."""
 
-    drift: Drift
     since: float
     least: int
     most: int
 
+    def go_on(self, entries: int, *, same: bool) -> "_Spell":
+        if not same:
+            return _Spell(time.monotonic(), entries, entries)
+        return _Spell(self.since, min(self.least, entries), max(self.most, entries))
+
+
+@dataclass(frozen=True, slots=True)
+class _Suspect:
+    """A count that has been wrong at each look, how long by the same number, and how long unmoved."""
+
+    drift: Drift
+    by_same: _Spell
+    unmoved: _Spell
+
+    @classmethod
+    def first(cls, drift: Drift, now: float) -> "_Suspect":
+        spell = _Spell(now, drift.entries, drift.entries)
+        return cls(drift, spell, spell)
+
     def seen_again(self, drift: Drift) -> "_Suspect":
-        if (drift.off, drift.shown) != (self.drift.off, self.drift.shown):
-            return _Suspect(drift, time.monotonic(), drift.entries, drift.entries)
-        return _Suspect(drift, self.since, min(self.least, drift.entries), max(self.most, drift.entries))
+        by_same = (drift.off, drift.shown) == (self.drift.off, self.drift.shown)
+        unmoved = (drift.counted, drift.shown) == (self.drift.counted, self.drift.shown)
+        return _Suspect(
+            drift,
+            self.by_same.go_on(drift.entries, same=by_same),
+            self.unmoved.go_on(drift.entries, same=unmoved),
+        )
 
     def is_wrong(self, since: float) -> bool:
-        behind = self.drift.where != TOP_NODE and self.least <= self.drift.counted <= self.most
-        return self.since <= since and not behind
+        """Say whether it has been so since then, and cannot be merely behind: so many entries never were."""
+        top = self.drift.where == TOP_NODE
+        return any(
+            spell.since <= since and (top or not spell.least <= self.drift.counted <= spell.most)
+            for spell in (self.by_same, self.unmoved)
+        )
 
 
 def check(
@@ -78,16 +106,16 @@ def check(
     """Recount the entries and compare every count of the tree in use (or another), and the top.
 
     While writes go on the two are never read at the same moment. So a count is right if it is so at one look,
-    and wrong if it is off by the same number for `patience` seconds, in which the entries were never as many:
-    else, where they come at a steady pace, it is only behind. For three times as long it is looked whether
-    the others come to one or the other. If the counters are made anew meanwhile, it starts over.
+    and wrong if for `patience` seconds it is off by the same number, or does not move, and the entries were
+    never as many: else, where they come at a steady pace, it is only behind. For three times as long it is
+    looked whether the others come to one or the other. If the counters are made anew, it starts over.
 
     Costs half a read unit for each 4 KB of the order's index and of its tree, again for each look.
     """
     looked_at = Trees(db).current(standings) if tree is None else tree
     began = time.monotonic()
     first = report = _compare(db, board, standings, looked_at)
-    off = {drift.where: _Suspect(drift, began, drift.entries, drift.entries) for drift in report.drifts}
+    off = {drift.where: _Suspect.first(drift, began) for drift in report.drifts}
 
     def is_wrong(where: str) -> bool:
         return off[where].is_wrong(time.monotonic() - patience)
@@ -102,12 +130,11 @@ def check(
     entries = {drift.where: drift.entries for drift in first.drifts}
     found = [drift for drift in report.drifts if drift.where in off]
     wrong = tuple(drift for drift in found if is_wrong(drift.where))
-    pending = sum(
-        entries[drift.where] == drift.entries
-        for drift in found
-        if drift not in wrong and drift.where != TOP_NODE
+    moving = [drift for drift in found if drift not in wrong and drift.where != TOP_NODE]
+    pending = sum(entries[drift.where] == drift.entries for drift in moving)
+    return CheckReport(
+        report.entries, report.counts, wrong, pending, behind=sum(abs(drift.off) for drift in moving)
     )
-    return CheckReport(report.entries, report.counts, wrong, pending)
 
 
 def rebuild(
@@ -128,12 +155,16 @@ def rebuild(
     renew_top(db, board, standings)
     rewrite(db, board, standings, b"", None, born, progress)
     least, tries = None, 0
+    behind: int | None = None
     while True:
         _grow_out(db, board, standings, new)
         report = check(db, board, standings, tree=new, patience=2 * LEAD / 1000)
         wrong = sum(abs(one.off) for one in report.drifts if one.where != TOP_NODE)
         if not wrong and not report.pending:
-            break
+            if not report.behind or (behind is not None and report.behind >= behind):
+                break  # under a steady load it stays a little behind
+            behind = report.behind
+            continue
         if report.pending or least is None or wrong < least:
             least, tries = wrong, 0  # the stream is still being counted
         elif tries == 0:

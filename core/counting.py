@@ -80,12 +80,14 @@ def entries_at_most(db: Database, board: Board, standings: str, key: bytes) -> i
     return sum(entries for child, entries in counts.items() if child <= last)
 
 
-def by_tree(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> Counted:
+def by_tree(
+    db: Database, board: Board, period: str, cuts: Sequence[bytes], *, consistent: bool = False
+) -> Counted:
     """Sum the tree down to each cut's leaf and read what the leaf holds before it, in one round trip.
 
-    Costs half a read unit a node and for the `trees` item, and for a cut inside a leaf half a unit for each
-    4 KB of its entries, at least half a unit for each shard. One more round trip for each level that this
-    process does not know.
+    Costs half a read unit (consistent: one) a node and for the `trees` item, and for a cut inside a leaf half
+    a unit for each 4 KB of its entries, at least half a unit for each shard. One more round trip for each
+    level that this process does not know.
     """
     standings = standings_key(board.id, period, board.generation)
     trees = Trees(db)
@@ -98,12 +100,12 @@ def by_tree(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> C
 
     def read_nodes() -> list[bytes]:
         names = [TREES_NODE, *(node_name(tree, path) for path in paths)]
-        nodes.update(get_nodes(db, board, standings, names))
+        nodes.update(get_nodes(db, board, standings, names, consistent=consistent))
         return []
 
     _, *found = run_all([read_nodes, *stretches.queries(db, board, period)])
     if trees.learn_current(standings, tree, nodes.pop(TREES_NODE, {})):
-        return by_tree(db, board, period, cuts)  # rebuilt in the meantime
+        return by_tree(db, board, period, cuts, consistent=consistent)  # rebuilt in the meantime
     for path in paths & {path_of(name) for name in nodes}:
         trees.learn(board, standings, tree, path, nodes[node_name(tree, path)])
     keys = stretches.gather(found)

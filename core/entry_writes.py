@@ -179,6 +179,8 @@ def write_together(
             counts += _node_updates(db, board, write.key, write.before, write.after)
         parts.append(_part(db, write.key, change))
     parts += [also] if also else []
+    if not parts:
+        return None
     refused = _transact(db, [*parts, *counts])
     return None if refused is None else refused[: len(parts)]
 

@@ -108,14 +108,17 @@ def get_node(db: Database, standings: str, name: str, *, consistent: bool = Fals
     return answer.get("Item", {})
 
 
-def get_nodes(db: Database, board: Board, standings: str, names: Iterable[str]) -> dict[str, Item]:
+def get_nodes(
+    db: Database, board: Board, standings: str, names: Iterable[str], *, consistent: bool = False
+) -> dict[str, Item]:
     """Read several nodes in one round trip, leaving out those that are not there.
 
-    Costs half a read unit for each 4 KB of a node, for each counter shard; the `trees` item is in the first.
+    Costs half a read unit (consistent: one) for each 4 KB of a node, for each counter shard; the `trees` item
+    is in the first.
     """
     shards = partitions(board, standings)
     keys = [node_key(one, name) for name in names for one in (shards[:1] if name == TREES_NODE else shards)]
-    return merge_shards(standings, batch_get(db, db.tables.counters, keys))
+    return merge_shards(standings, batch_get(db, db.tables.counters, keys, consistent=consistent))
 
 
 def query_nodes(db: Database, partition: str, prefix: str) -> Iterator[Item]:

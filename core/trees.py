@@ -153,7 +153,9 @@ class Trees:
 
     def learn_edges(self, standings: str, tree: int, items: Iterable[Item]) -> None:
         """Remember the edges of grown nodes."""
-        _learn_edges(self._of(standings), tree, items)
+        known = self._of(standings)
+        for item in items:
+            known.edges[tree, path_of(item["node"]["S"])] = _edges_of(item)
 
     def learn(
         self, board: Board, standings: str, tree: int, path: Path, item: Item, read_at: int | None = None
@@ -223,7 +225,11 @@ class Trees:
                 {int(tree): int(born["N"]) for tree, born in item["born"]["M"].items()} if item else {0: 0}
             )
             known.known_at = read_at
-            known.nodes = {tree: nodes for tree, nodes in known.nodes.items() if tree in known.born}
+            # Others may be adding to both: a list is taken in one step.
+            known.nodes = {tree: nodes for tree, nodes in list(known.nodes.items()) if tree in known.born}
+            for tree, path in list(known.edges):
+                if tree not in known.born:
+                    known.edges.pop((tree, path), None)
 
     def _edges(
         self, board: Board, standings: str, known: KnownTrees, tree: int, path: Path
@@ -233,18 +239,17 @@ class Trees:
             if tree not in known.born:
                 self._read_trees(standings, known)
             return edges, known.born.get(tree, 0)
-        if (tree, path) not in known.edges:
+        found = known.edges.get((tree, path))
+        if found is None:
             item = get_node(self._db, standings, edges_name(tree, path), consistent=True)
             if not item:
                 raise Gone(path)
-            _learn_edges(known, tree, [item])
-        return known.edges[tree, path]
+            found = known.edges[tree, path] = _edges_of(item)
+        return found
 
 
-def _learn_edges(known: KnownTrees, tree: int, items: Iterable[Item]) -> None:
-    for item in items:
-        edges = unpack_edges(item["edges"]["B"])
-        known.edges[tree, path_of(item["node"]["S"])] = edges, int(item["born"]["N"])
+def _edges_of(item: Item) -> tuple[tuple[bytes, ...], int]:
+    return unpack_edges(item["edges"]["B"]), int(item["born"]["N"])
 
 
 def _believed(board: Board, changes: Sequence[Change]) -> list[Change]:

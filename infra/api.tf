@@ -153,6 +153,29 @@ resource "aws_wafv2_web_acl" "api" {
       rate_based_statement {
         limit              = var.waf_rate_limit
         aggregate_key_type = "IP"
+
+        # Not what is signed, as rank changes are when they are published, from few addresses. AppSync itself
+        # refuses whatever is not signed well.
+        scope_down_statement {
+          not_statement {
+            statement {
+              byte_match_statement {
+                field_to_match {
+                  single_header {
+                    name = "authorization"
+                  }
+                }
+                positional_constraint = "STARTS_WITH"
+                search_string         = "AWS4-HMAC-SHA256 "
+
+                text_transformation {
+                  priority = 0
+                  type     = "NONE"
+                }
+              }
+            }
+          }
+        }
       }
     }
 

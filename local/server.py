@@ -19,8 +19,10 @@ from local.engine import Engine, running_engine, temporary_folder
 from local.errors import StackError
 from local.stack import RunningStack, connect_local, recorded
 from local.stream_reader import StreamReader, connect_streams
+from local.ticker import Ticker
 from resolvers.auth import Credentials, Role
 from resolvers.http import Backend, serve
+from resolvers.publisher import Publisher, with_key
 
 _STREAM_RECORDS_KEPT = 10_000  # behind the checkpoint; AWS keeps a day's
 _TRIMMED_AT_ONCE = 2_000  # more than a batch, so that the stream shrinks to what is kept
@@ -48,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
         boards = Boards(db)
         running = RunningStack(engine.endpoint, f"http://localhost:{args.port}/graphql", os.getpid())
         stack.enter_context(recorded(folder, running))
-        stack.enter_context(_consumer(db, boards, engine))
+        publisher = Publisher(running.url, with_key(ADMIN_KEY))
+        stack.enter_context(_consumer(db, boards, engine, Ticker(db, boards, publisher.publish)))
         gone = args.ephemeral or engine.database is None
         data = f"{folder.resolve()}, {'gone with the stack' if gone else 'kept'}"
         keys = {ADMIN_KEY: Role.ADMIN, PUBLIC_KEY: Role.PUBLIC}
@@ -73,16 +76,17 @@ def _run(server: web.Server, listener: socket.socket, engine: subprocess.Popen[b
 
 
 @contextlib.contextmanager
-def _consumer(db: Database, boards: Boards, engine: Engine) -> Iterator[None]:
-    """Count the stream, keep the engine's copy of it short, and grow the counters, for the block's length."""
+def _consumer(db: Database, boards: Boards, engine: Engine, ticker: Ticker) -> Iterator[None]:
+    """Count the stream and tell of it, keep the engine's copy short, grow the counters, for the block."""
 
     def trim(counted: str) -> None:
         engine.trim_stream(db.tables.scores, int(counted) - _STREAM_RECORDS_KEPT, _TRIMMED_AT_ONCE)
 
     stop = threading.Event()
-    reader = StreamReader(db, boards, connect_streams(db), on_checkpoint=trim)
+    reader = StreamReader(db, boards, connect_streams(db), on_checkpoint=trim, on_due=ticker.want)
     threads = [
         threading.Thread(target=reader.run, args=(stop,), name="stream", daemon=True),
+        threading.Thread(target=ticker.run, args=(stop,), name="ticker", daemon=True),
         threading.Thread(target=maintenance.run, args=(db, boards, stop), name="maintenance", daemon=True),
     ]
     for thread in threads:

@@ -119,7 +119,8 @@ class Mutation:
         return await submit_many(info.context, inputs)
 
     @strawberry.mutation(
-        description="Changes an entry's name or metadata, never its score or place.", extensions=[AdminOnly()]
+        description="Changes an entry's name or metadata in each current period, never score or place.",
+        extensions=[AdminOnly()],
     )
     async def update_entry(
         self,
@@ -136,6 +137,7 @@ class Mutation:
             context.db,
             board,
             changes.participant_id,
+            now=context.now(),
             display_name=change(changes.display_name),
             metadata=change(changes.metadata),
         )

@@ -7,6 +7,7 @@ import pytest
 from core import consistency
 from core.consistency import check, rebuild
 from core.database import Database
+from core.edit import remove_entry
 from core.submit import Submission, submit_score
 from core.top import Top
 from core.trees import Trees
@@ -97,3 +98,33 @@ def test_a_top_that_changes_all_the_time_is_not_called_wrong(
 
 def shown(at: int) -> list[dict[str, Any]]:
     return [{"rank_key": {"B": b"%d" % at}}]
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_rebuild_under_load_uses_no_counters_that_nobody_counts(life: Life, counted: bool) -> None:
+    """Where writes never rest, a count that is far behind is off by another number at each look."""
+    world = life.world
+
+    def write(writer: Process) -> None:
+        for at in range(1000):
+            participant = f"{writer.name}-{at}"
+            life.participants.add(participant)
+            submit_score(writer.db, life.board, Submission(participant, ["60"]), now=instant(world))
+            writer.sleep(0.7)
+
+    def again(process: Process) -> None:
+        reports.append(rebuild(process.db, life.board, life.standings))
+
+    db, _ = world.connect()
+    for at in range(12):
+        remove_entry(db, life.board, PARTICIPANTS[at])
+    life.drain()
+    reports: list[consistency.CheckReport] = []
+    rebuilder = world.add("rebuilder", again)
+    world.add("writer", write)
+    if counted:
+        world.add("consumer", life.deliveries.consume, weight=3)
+    world.run([rebuilder])
+    assert Trees(world.connect()[0]).current(life.standings) == counted
+    assert bool(reports[0].drifts) is not counted
+    assert life.calm_down() == []

@@ -144,3 +144,15 @@ def test_boards_are_not_remembered_without_end(db: Database) -> None:
     for at in range(3_000):
         boards._remember(trees.replace(definition, id=f"b{at}"))
     assert len(boards._cache) <= 2_001
+
+
+def test_the_edges_of_a_tree_that_is_gone_are_forgotten(db: Database, boards: Boards) -> None:
+    twin = Twin.make(db, boards)
+    known = Trees(db)
+    known.current(twin.standings)
+    item = {**node_key(twin.standings, "edges0:05"), "edges": {"B": nodes.pack_edges([b"x"])}}
+    known.learn_edges(twin.standings, 0, [{**item, "born": {"N": "7"}}])
+    assert db.memory.trees_of(twin.standings).edges == {(0, (5,)): ((b"x",), 7)}
+    use_tree_1(db, twin.standings)
+    assert known.current(twin.standings) == 1
+    assert not db.memory.trees_of(twin.standings).edges

@@ -228,11 +228,11 @@ def test_a_day_that_a_move_east_leaves_nothing_of_is_passed_over() -> None:
 
 
 def test_processes_that_have_not_heard_of_a_change_yet_agree_for_a_minute() -> None:
-    board = board_in("UTC")
-    midnight = datetime(2026, 12, 1, tzinfo=UTC)
+    board = board_in("Pacific/Pago_Pago")
+    midnight = at("2026-12-01T00:00", "Pacific/Pago_Pago")
     for seconds in (1, 30, 59):
         changed_at = midnight - timedelta(seconds=seconds)
-        changed = change_zone(board, "Pacific/Pago_Pago", changed_at)
+        changed = change_zone(board, "Pacific/Kiritimati", changed_at)
         for after in range(60):
             moment = changed_at + timedelta(seconds=after)
             assert period_key(changed, PeriodKind.DAILY, moment) == period_key(

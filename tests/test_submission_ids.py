@@ -53,8 +53,8 @@ def test_reports_17_a_retry_changes_nothing_and_is_answered_alike_in_any_policy_
     season = Season.make(lean, Boards(lean, 0), NOW, id="board", policy=policy, counter_mode=mode)
     for number, score in enumerate((5, 7, 3)):
         now = NOW + timedelta(hours=20 * number)
-        season.submit("ann", score, now=now, submission_id=f"{score}")
-        season.submit("ann", score, now=now, submission_id=f"{score}")
+        for again in (score, score, score - 1, score - 1):  # of these BEST refuses the lower
+            season.submit("ann", again, now=now, submission_id=f"{again}")
         season.submit("bob", 6, now=now, submission_id=f"bob {score}")
         season.submit("ann", 4, now=now)
         for again in (5, 7, 3)[: number + 1]:

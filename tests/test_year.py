@@ -69,6 +69,6 @@ def test_a_year_of_four_kinds_of_period_agrees_with_the_oracle(
 @pytest.mark.thorough
 @pytest.mark.parametrize("zone", RULES)
 def test_a_full_year_of_four_kinds_of_period_agrees_with_the_oracle(
-    db: Database, boards: Boards, drain: Callable[[], int], zone: str
+    lean: Database, boards: Boards, drain: Callable[[], int], zone: str
 ) -> None:
-    live_a_year(db, boards, drain, zone, 900)
+    live_a_year(lean, boards, drain, zone, 700)

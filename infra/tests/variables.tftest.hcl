@@ -83,6 +83,11 @@ run "defaults_are_safe" {
   }
 
   assert {
+    condition     = aws_sqs_queue.ticks.visibility_timeout_seconds >= aws_lambda_function.function["tell"].timeout && aws_sqs_queue.ticks.message_retention_seconds >= 86400
+    error_message = "A tick is not given again while it is made, and kept through an outage."
+  }
+
+  assert {
     condition     = aws_appsync_resolver.field["Entry.rank"].max_batch_size >= 1000 && strcontains(aws_appsync_resolver.field["Entry.rank"].code, "'BatchInvoke'")
     error_message = "The ranks of the largest page are one call."
   }
@@ -133,7 +138,7 @@ run "all_options_on" {
   }
 
   assert {
-    condition     = alltrue([for name, policy in aws_iam_role_policy.function : strcontains(policy.policy, "kms:Decrypt") && strcontains(policy.policy, "xray:PutTraceSegments") if name != "stream"])
+    condition     = alltrue([for name, policy in aws_iam_role_policy.function : strcontains(policy.policy, "kms:Decrypt") && strcontains(policy.policy, "xray:PutTraceSegments") if !contains(["stream", "tell"], name)])
     error_message = "Functions may use the key and the tracer."
   }
 }
@@ -167,6 +172,7 @@ run "bad_values_are_refused" {
     memory_size          = { api = 64 }
     reserved_concurrency = { queries = 1 }
     log_retention_days   = 31
+    retention            = { grace_hours = 48, daily_days = 2 }
     api_log_level        = "WARN"
     api_keys             = { web = "2027-01-01T00:30:00Z" }
     sign_in              = {}
@@ -185,6 +191,7 @@ run "bad_values_are_refused" {
     var.memory_size,
     var.reserved_concurrency,
     var.log_retention_days,
+    var.retention,
     var.api_log_level,
     var.api_keys,
     var.sign_in,
