@@ -11,21 +11,22 @@ All of it can be done again at any point: the outbox knows what was told, so nob
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from core.bucket_edges import Edges, find_edges
 from core.database import Database
 from core.decide import Concerned, Decided, View, decide, merge_marks
-from core.events import Event, Publish, RankChange, TopChange
+from core.events import Event, Publish, Published, RankChange, TopChange
 from core.items import entry_from_item
 from core.keys import live_partition, split_standings
 from core.model import Board, Entry
 from core.moves import TOLD_NODE, drop_marks, read_marks, read_told
 from core.nodes import node_key, now_ms
-from core.outbox import Outgoing, read_pending, write_outgoing, write_pending
+from core.outbox import Outgoing, Pending, read_pending, write_outgoing, write_pending
 from core.rank_key import score_bytes
 from core.sweep import read_between, sweep
 from core.told import Told, rules_of, to_item
@@ -102,7 +103,9 @@ class _Tick:
         """Find out whom this tick concerns; says whether there is anything to tell."""
         db, board, standings, told = self._db, self._board, self._standings, self._told
         self._waiting = read_pending(db, standings)
-        room = sum(len(one.encode()) for one in self._waiting) < _WAITING_BYTES
+        if told.leased_until:  # whoever had the order last died, and may have told some
+            self._waiting = replace(self._waiting, unsure=frozenset(self._waiting.since))
+        room = sum(len(one.encode()) for one in self._waiting.since) < _WAITING_BYTES
         limit = _AT_ONCE if room else 0
         self._marks = list(read_marks(db, standings, limit)) if room else []
         self._more = not room or sum(len(item.marks) for item in self._marks) >= limit
@@ -112,8 +115,8 @@ class _Tick:
             if low != high:  # the second look
                 self._sure |= read_between(db, board, standings, low, high, _AT_ONCE)
         self._digest = _digest(self._top)
-        self._tells_top = self._has_top and self._digest != told.top
-        return bool(self._waiting or self._marks or self._sweep.found or self._sure or self._tells_top)
+        self._tells_top = self._has_top and (self._digest != told.top or told.leased_until > 0)
+        return bool(self._waiting.since or self._marks or self._sweep.found or self._sure or self._tells_top)
 
     @property
     def doubts(self) -> bool:
@@ -122,7 +125,7 @@ class _Tick:
 
     def settled(self) -> Told:
         """Give what was told by, with nobody in doubt."""
-        return replace(self._told.settled(range(len(self._told.cuts))), version=self._version)
+        return replace(self._told.settled(range(len(self._told.cuts))), version=self._version, leased_until=0)
 
     def claim(self, before: Told | None) -> bool:
         """Take the order, announcing by which cuts it will be told; says whether nobody else has."""
@@ -144,28 +147,30 @@ class _Tick:
             marks=merge_marks(self._marks, self._told.rules),
             sure=self._sure,
             found=self._sweep.found,
-            waiting=dict(list(self._waiting.items())[:_AT_ONCE]),
+            waiting=replace(self._waiting, since=dict(islice(self._waiting.since.items(), _AT_ONCE))),
             seen=max([self._told.seen, *(item.at for item in self._marks)]),
         )
         view = View(self._sweep.cuts, self._told.base, self._top, self._edges.total)
         decided = decide(db, self._board, standings, concerned, view, self._version, self._began)
-        waiting = {one: since for one, since in self._waiting.items() if one not in concerned.waiting}
-        waiting |= {one.participant: self._waiting.get(one.participant, one.version) for one in decided.told}
+        since = self._waiting.since
+        later = {one: since[one] for one in since if one not in concerned.waiting.since}
+        news = {one.participant: since.get(one.participant, one.version) for one in decided.told}
+        waiting = Pending(later | news, self._waiting.unsure & (later | news).keys())
         if waiting != self._waiting:
             write_pending(db, standings, waiting)
         write_outgoing(db, standings, decided.written)
         drop_marks(db, standings, self._marks)
         events = self._events(decided)
-        done = publish(events) if events else ()
-        left = _without(waiting, done)
+        published = publish(events) if events else Published()
+        left = _without(waiting, published)
         if left != waiting:
             write_pending(db, standings, left)
-        finished = self._finished(concerned.seen, done, attempted=bool(events))
+        finished = self._finished(concerned.seen, published, attempted=bool(events))
         if not _put(db, standings, self._mine, finished):
             return Again(1.0)
-        if events and not done:
+        if events and not published.done:
             return Again(min(5.0, 1.0 + looks), looks + 1)
-        if len(done) < len(events) or left or self._more or not self._sweep.whole:
+        if len(published.done) < len(events) or left.since or self._more or not self._sweep.whole:
             return Again(1.0)
         if finished.since or None in self._edges.of:
             return Again(_INDEX_LAG / 1000)
@@ -187,13 +192,13 @@ class _Tick:
             )
         return events
 
-    def _finished(self, seen: int, done: Collection[Event], *, attempted: bool) -> Told:
+    def _finished(self, seen: int, published: Published, *, attempted: bool) -> Told:
         ties = (
             edge.tie
             for edge, cut in zip(self._edges.of, self._sweep.cuts, strict=True)
             if edge is not None and edge.cut == cut
         )
-        top_told = not self._tells_top or any(isinstance(one, TopChange) for one in done)
+        top_told = not self._tells_top or any(isinstance(one, TopChange) for one in published.done)
         shown = [] if self._top.whole else self._top.items[:_TOP_TOLD]
         told = replace(
             self._mine,
@@ -202,7 +207,7 @@ class _Tick:
             leased_until=0,
             at=now_ms() if attempted else self._told.at,
             seen=seen,
-            top=self._digest if top_told else self._told.top,
+            top=self._digest if top_told else "",
             top_end=bytes(shown[-1]["rank_key"]["B"]) if shown else None,
         )
         return told.settled(set(self._no_doubt) - self._sweep.doubtful)
@@ -242,9 +247,14 @@ def _put(db: Database, standings: str, before: Told | None, told: Told) -> bool:
     return True
 
 
-def _without(waiting: Mapping[str, int], done: Iterable[Event]) -> dict[str, int]:
-    told = {one.participant_id for one in done if isinstance(one, RankChange)}
-    return {one: since for one, since in waiting.items() if one not in told}
+def _without(waiting: Pending, published: Published) -> Pending:
+    """Take out who has been told."""
+    told, unsure = (
+        {one.participant_id for one in events if isinstance(one, RankChange)}
+        for events in (published.done, published.unsure)
+    )
+    left = {one: since for one, since in waiting.since.items() if one not in told}
+    return Pending(left, frozenset((waiting.unsure | unsure) & left.keys()))
 
 
 def _event(board: Board, period: str, one: Outgoing) -> RankChange:
