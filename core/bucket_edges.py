@@ -85,7 +85,7 @@ def _read_root(db: Database, board: Board, standings: str) -> tuple[int, Item]:
     tree, _ = trees.locate(board, standings, [])
     names = [TREES_NODE, node_name(tree, ())]
     items = get_nodes(db, board, standings, names, consistent=True)
-    if trees.learn_current(standings, items.get(TREES_NODE, {})):
+    if trees.learn_current(standings, tree, items.get(TREES_NODE, {})):
         return _read_root(db, board, standings)  # rebuilt in the meantime
     return tree, items.get(names[1], {})
 

@@ -8,14 +8,15 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from core.boards import Boards
 from core.database import Database
-from core.deltas import Change, Poison, read_change
+from core.deltas import Change, Poison, placed, read_change
 from core.growth import GROW_AT, capacity, mark_growing
 from core.keys import split_standings
 from core.memory import REMEMBERED
@@ -23,11 +24,12 @@ from core.model import Board, CounterMode
 from core.moves import note_moves
 from core.nodes import add_steps, counts_of, drop_guards, now_ms
 from core.parallel import run_all
+from core.periods import is_expired
 from core.rewriting import rewrite_late
 from core.scale import Path
 from core.top import follow_top
 from core.tree import Step, node_name
-from core.trees import Trees
+from core.trees import Gone, Trees
 
 _log = logging.getLogger(__name__)
 
@@ -70,7 +72,8 @@ def process(db: Database, boards: Boards, shard_id: str, records: Sequence[Mappi
         changes[change.standings].append(change)
         newest = max(newest or change.at, change.at)
     due: set[str] = set()
-    boards.get_many(split_standings(standings)[0] for standings in changes)  # all at once, to be remembered
+    with suppress(LookupError, TypeError, ValueError):  # the order whose board is broken will say so
+        boards.get_many(split_standings(standings)[0] for standings in changes)  # at once, to be remembered
     refused += sum(
         run_all(
             [
@@ -94,7 +97,7 @@ def _count_apart(
         try:
             if _count(db, boards, shard_id, standings, changes):
                 due.add(standings)
-        except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
+        except (ArithmeticError, AssertionError, AttributeError, Gone, LookupError, TypeError, ValueError):
             if last_try:
                 _log.exception("%d record(s) of %r set aside; rebuild its counters", len(changes), standings)
                 return len(changes)
@@ -106,10 +109,12 @@ def _count_apart(
 
 def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes: Sequence[Change]) -> bool:
     """Count one order's changes; says whether someone may have to be told of another rank bucket."""
-    board_id, _, generation = split_standings(standings)
+    board_id, period, generation = split_standings(standings)
     board = boards.get_generation(board_id, generation)
-    if board is None:
-        return False  # late records of a board that is gone
+    # Late records of a board that is gone, or entries that go with their period: so do its counters.
+    if board is None or is_expired(board, period, datetime.now(UTC)):
+        return False
+    changes = [replace(one, old=placed(board, one.old), new=placed(board, one.new)) for one in changes]
     calls: list[Callable[[], bool | None]] = [
         partial(note_moves, db, shard_id, board, standings, changes),
         partial(follow_top, db, shard_id, board, standings, changes),
@@ -138,7 +143,7 @@ def _count_node(
     newest: datetime,
 ) -> None:
     read_at = now_ms()
-    item = add_steps(db, shard_id, standings, node_name(*node), node_steps, newest)
+    item = add_steps(db, shard_id, board, standings, node_name(*node), node_steps, newest)
     drop_guards(db, standings, node_name(*node), item)
     trees = Trees(db)
     known = trees.learn(board, standings, *node, item, read_at)

@@ -56,6 +56,7 @@ resource "aws_lambda_function" "function" {
     variables = merge(lookup(local.environments, each.key, {}), {
       LEADERBOARD_NAME_PREFIX = var.name_prefix
       LEADERBOARD_TRACING     = tostring(var.tracing)
+      LEADERBOARD_RETENTION   = jsonencode(var.retention)
     })
   }
 

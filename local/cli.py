@@ -10,9 +10,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from core.errors import LeaderboardError
 from core.ids import check_id
+from core.periods import ALL_TIME
 from local import counters, demo, importing
 from local.errors import StackError
-from local.stack import DEFAULT_FOLDER
+from local.stack import DEFAULT_FOLDER, add_target
 
 _FOUND_WRONG = 1
 _COULD_NOT_RUN = 2
@@ -50,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_parser(subparsers)
     counters.add_parser(subparsers)
     _add_token(subparsers)
+    _add_watch(subparsers)
     return parser
 
 
@@ -103,6 +105,31 @@ def _token(args: argparse.Namespace) -> int:
     check_id("PARTICIPANT", args.participant)
     sys.stdout.write(tokens.mint(tokens.read_secret(args.data), args.participant, args.hours * 3600) + "\n")
     return 0
+
+
+def _add_watch(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser(
+        "watch",
+        help="print a participant's rank changes, or a board's top, as they come",
+        description="Prints how things stand, and then each change, until Ctrl-C. Connects again if the "
+        "connection is lost.",
+    )
+    parser.add_argument("board", metavar="BOARD", help="the board's id")
+    parser.add_argument("participant", metavar="PARTICIPANT", nargs="?", help="whose rank to watch")
+    parser.add_argument("--top", action="store_true", help="watch the board's top instead")
+    parser.add_argument(
+        "--period", default=ALL_TIME, metavar="KEY", help="such as daily-2026-11-30 (default: all-time)"
+    )
+    add_target(parser)
+    parser.add_argument("--url", metavar="URL", help="another API's GraphQL URL, on AppSync or elsewhere")
+    parser.add_argument("--api-key", metavar="KEY", help="its API key; else the usual AWS credentials")
+    parser.set_defaults(func=_watch)
+
+
+def _watch(args: argparse.Namespace) -> int:
+    from local import api_client, watch  # noqa: PLC0415 - gql would slow every other command
+
+    return watch.watch(api_client.find(args), args)
 
 
 def _hours(text: str) -> float:

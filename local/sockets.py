@@ -20,7 +20,7 @@ from strawberry.subscriptions.protocols.graphql_transport_ws.types import Connec
 from local import appsync_realtime
 from resolvers.auth import NotAuthenticated
 from resolvers.http import Backend
-from resolvers.hub import Reader
+from resolvers.hub import MAX_WAITING, Reader
 from resolvers.schema import schema
 
 KEEP_ALIVE_SECONDS = 60.0  # as AppSync
@@ -28,12 +28,14 @@ TOO_SLOW = 1013  # "try again later"
 _CLOSING_SECONDS = 10.0
 
 
-def routes(backend: Backend, keep_alive_seconds: float = KEEP_ALIVE_SECONDS) -> list[BaseRoute]:
+def routes(
+    backend: Backend, keep_alive_seconds: float = KEEP_ALIVE_SECONDS, max_waiting: int = MAX_WAITING
+) -> list[BaseRoute]:
     """Give the routes of both protocols, told apart by the subprotocol that a client offers."""
     transport = _TransportWs(backend)
 
     async def connect(socket: WebSocket) -> None:
-        reader = Reader()
+        reader = Reader(max_waiting)
         if GRAPHQL_TRANSPORT_WS_PROTOCOL in socket.scope["subprotocols"]:
             socket.scope["reader"] = reader
             serving = transport.serve(socket)
@@ -45,20 +47,20 @@ def routes(backend: Backend, keep_alive_seconds: float = KEEP_ALIVE_SECONDS) -> 
 
 
 async def _while_fast_enough(socket: WebSocket, reader: Reader, serving: Coroutine[Any, Any, Any]) -> None:
-    """Serve a connection to its end, or until too much waits for it: then close it, and let nobody wait."""
+    """Serve a connection to its end, or until too much waits for it: then forget all of it, and close it."""
     task = asyncio.ensure_future(serving)
     try:
         await asyncio.wait({task, reader.too_slow}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            # A client that reads nothing at all does not take the farewell either.
-            with contextlib.suppress(RuntimeError, OSError, TimeoutError):
-                async with asyncio.timeout(_CLOSING_SECONDS):
-                    await socket.close(TOO_SLOW, "too slow: subscribe again, then ask for the present state")
+        too_slow = not task.done()
     finally:
-        reader.too_slow.cancel()
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
+    if too_slow:
+        # A client that reads nothing at all does not take the farewell either.
+        with contextlib.suppress(RuntimeError, OSError, TimeoutError):
+            async with asyncio.timeout(_CLOSING_SECONDS):
+                await socket.close(TOO_SLOW, "too slow: subscribe again, then ask for the present state")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,17 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import uvicorn
+from starlette.applications import Starlette
 
 from local.errors import StackError
 from resolvers.http import MAX_BODY_BYTES
 
 _HOST = "127.0.0.1"
+
+Tls = tuple[socket.socket, ssl.SSLContext]
 
 
 @contextlib.contextmanager
@@ -50,18 +54,24 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
     return context
 
 
+def config(app: Starlette, **more: Any) -> uvicorn.Config:
+    """Configure uvicorn; `more` is its own."""
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=3,
+        ws_max_size=MAX_BODY_BYTES,
+        ws_per_message_deflate=False,  # events are small; each connection's compressor would not be
+        **more,
+    )
+
+
 class Server(uvicorn.Server):
     """Takes requests in plain, and over TLS besides; says where everything is once it does."""
 
-    def __init__(self, app: object, welcome: str, tls: tuple[socket.socket, ssl.SSLContext] | None) -> None:
-        config = uvicorn.Config(
-            app,  # type: ignore[arg-type]
-            log_level="warning",
-            access_log=False,
-            timeout_graceful_shutdown=3,
-            ws_max_size=MAX_BODY_BYTES,
-        )
-        super().__init__(config)
+    def __init__(self, app: Starlette, welcome: str, tls: Tls | None) -> None:
+        super().__init__(config(app))
         self._welcome = welcome
         self._tls = tls
 

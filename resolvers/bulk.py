@@ -13,7 +13,7 @@ from resolvers.inputs import SubmitScoreInput
 from resolvers.types.submission import SubmissionOutcome
 
 if TYPE_CHECKING:
-    from core import model
+    from core.model import SubmitResult
 
 
 async def submit_many(context: Context, inputs: Sequence[SubmitScoreInput]) -> list[SubmissionOutcome]:
@@ -45,7 +45,7 @@ async def _submit(
         board = await asyncio.to_thread(context.boards.get, board_id)
     except LeaderboardError as refusal:
         return [SubmissionOutcome.refused(refusal) for _ in inputs]
-    refused: dict[int, model.SubmitResult | Exception] = {}
+    refused: dict[int, SubmitResult | Exception] = {}
     submissions = {}
     for at, one in enumerate(inputs):
         try:

@@ -20,7 +20,8 @@ configure_logging()
 _settings = Settings.from_environment()
 _db = _settings.connect()
 _keys = {role.value: role for role in (Role.ADMIN, Role.PUBLIC)}
-_app = Mangum(build_app(_db, Boards(_db), _keys), lifespan="off")
+_boards = Boards(_db, retention=_settings.retention)
+_app = Mangum(build_app(_db, _boards, _keys), lifespan="off")
 
 gc.freeze()
 gc.enable()

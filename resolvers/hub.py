@@ -19,7 +19,7 @@ MAX_WAITING = 1_000
 class Reader:
     """One connection's measure of what waits to be sent to it; `too_slow` is done once that is too much."""
 
-    def __init__(self, max_waiting: int = MAX_WAITING) -> None:
+    def __init__(self, max_waiting: int) -> None:
         self.too_slow: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._max_waiting = max_waiting
         self._waiting = 0

@@ -11,7 +11,7 @@ from strawberry import UNSET
 from core import edit
 from core.periods import ALL_TIME
 from core.submit import submit_score
-from resolvers.arguments import BoardId, ParticipantId, change, given
+from resolvers.arguments import BoardId, ParticipantId, change, or_kept
 from resolvers.auth import AdminOnly, SignedIn
 from resolvers.bulk import submit_many
 from resolvers.context import Info
@@ -58,11 +58,7 @@ class Mutation:
             UpdateLeaderboardInput, strawberry.argument(name="input", description="What to change.")
         ],
     ) -> Leaderboard:
-        """Change a board's title or rank buckets."""
-        if given(changes.periods) is not None:
-            not_yet("UpdateLeaderboardInput.periods")
-        if given(changes.time_zone) is not None:
-            not_yet("UpdateLeaderboardInput.timeZone")
+        """Change a board's title, rank buckets, periods or time zone."""
         board = await asyncio.to_thread(
             info.context.boards.update,
             changes.id,
@@ -70,6 +66,8 @@ class Mutation:
             title=change(changes.title),
             rank_buckets=changes.unpack_rank_buckets(),
             client_access=changes.unpack_client_access(),
+            periods=or_kept(changes.periods),
+            time_zone=or_kept(changes.time_zone),
         )
         return Leaderboard.of(board)
 
@@ -121,7 +119,8 @@ class Mutation:
         return await submit_many(info.context, inputs)
 
     @strawberry.mutation(
-        description="Changes an entry's name or metadata, never its score or place.", extensions=[AdminOnly()]
+        description="Changes an entry's name or metadata in each current period, never score or place.",
+        extensions=[AdminOnly()],
     )
     async def update_entry(
         self,
@@ -138,6 +137,7 @@ class Mutation:
             context.db,
             board,
             changes.participant_id,
+            now=context.now(),
             display_name=change(changes.display_name),
             metadata=change(changes.metadata),
         )

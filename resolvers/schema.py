@@ -1,12 +1,14 @@
 """The schema, assembled; `python -m resolvers.schema` prints it as AppSync takes it."""
 
 from dataclasses import replace
+from typing import Any
 
 import strawberry
 from graphql import (
     REMOVE,
     ConstDirectiveNode,
     DirectiveDefinitionNode,
+    Executor,
     GraphQLError,
     NameNode,
     Node,
@@ -18,8 +20,9 @@ from graphql import (
     print_ast,
     visit,
 )
-from strawberry.extensions import MaxTokensLimiter
+from strawberry.extensions import MaxTokensLimiter, ParserCache, ValidationCache
 from strawberry.schema.config import StrawberryConfig
+from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 from strawberry.types import ExecutionContext
 
 from resolvers.consumption import Consumption
@@ -30,6 +33,21 @@ from resolvers.queries import Query
 from resolvers.query_limits import MAX_TOKENS, QueryLimits
 from resolvers.scalars import SCALARS
 from resolvers.subscriptions import Subscription, SubscriptionsBySocket
+
+_REMEMBERED = 64  # queries, of up to a megabyte each
+
+
+class _Execution(StrawberryGraphQLCoreExecutionContext):
+    """Strawberry's executor; a subscription's forgets an event once it is told.
+
+    graphql-core 3.3 remembers what it collected of each event for as long as the subscription lives.
+    """
+
+    def build_per_event_executor(self, payload: object) -> Executor[Any]:
+        """Give the executor of one event."""
+        executor = super().build_per_event_executor(payload)
+        executor._relevant_sub_fields = {}
+        return executor
 
 
 class LeaderboardSchema(strawberry.Schema):
@@ -49,9 +67,13 @@ schema = LeaderboardSchema(
     mutation=Mutation,
     subscription=Subscription,
     config=StrawberryConfig(scalar_map=SCALARS),
+    execution_context_class=_Execution,
     extensions=[
         Consumption,
         lambda: MaxTokensLimiter(MAX_TOKENS),
+        # Clients and the publisher send the same few queries; reading one costs more than running it.
+        lambda: ParserCache(maxsize=_REMEMBERED),
+        lambda: ValidationCache(maxsize=_REMEMBERED),
         QueryLimits,
         SubscriptionsBySocket,
         ErrorsOverSockets,

@@ -1,15 +1,17 @@
 """What a Lambda is told by its environment, read once at cold start."""
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.database import Database, Tables, connect
+from core.model import Retention
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The stack that a function belongs to, whether its calls are traced, and where rank changes go.
+    """The stack that a function belongs to, whether its calls are traced, and how new boards keep things.
 
     `ticks_url` is the queue that says whose rank changes are due, `api_url` where they are published; each is
     empty for a function that has nothing to do with it.
@@ -18,6 +20,7 @@ class Settings:
     name_prefix: str
     region: str
     tracing: bool
+    retention: Retention
     ticks_url: str
     api_url: str
 
@@ -25,6 +28,7 @@ class Settings:
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
         """Read LEADERBOARD_NAME_PREFIX, LEADERBOARD_TRACING ("true" or not) and Lambda's own AWS_REGION.
 
+        And LEADERBOARD_RETENTION, a JSON object of what differs from the defaults of `Retention`.
         LEADERBOARD_TICKS_URL and LEADERBOARD_API_URL are those of functions that tell of rank changes.
 
         Raises:
@@ -34,6 +38,7 @@ class Settings:
             name_prefix=environment["LEADERBOARD_NAME_PREFIX"],
             region=environment["AWS_REGION"],
             tracing=environment.get("LEADERBOARD_TRACING") == "true",
+            retention=Retention(**json.loads(environment.get("LEADERBOARD_RETENTION", "{}"))),
             ticks_url=environment.get("LEADERBOARD_TICKS_URL", ""),
             api_url=environment.get("LEADERBOARD_API_URL", ""),
         )

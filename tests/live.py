@@ -20,7 +20,7 @@ from core.boards import Boards
 from core.database import Database, Tables
 from core.database import connect as connect_database
 from core.tables import create_tables
-from local import sockets, tokens
+from local import sockets, tokens, web
 from local.engine import Engine
 from resolvers.auth import Credentials
 from resolvers.http import Backend, serve
@@ -109,27 +109,25 @@ class Live:
 
 
 @contextmanager
-def live_alone(engine: Engine) -> Iterator[Live]:
+def live_alone(engine: Engine, **sizes: Any) -> Iterator[Live]:
     """Run a server on tables of its own, with the board "board"."""
     tables = Tables.with_prefix(f"live-{uuid.uuid4().hex[:12]}")
     db = connect_database(
         tables, region="us-east-1", endpoint_url=engine.endpoint, access_key="local", secret_key="local"
     )
     create_tables(db)
-    with live(db, Boards(db, cache_seconds=0)) as running:
+    with live(db, Boards(db, cache_seconds=0), **sizes) as running:
         running.board()
         yield running
 
 
 @contextmanager
-def live(db: Database, boards: Boards, *, keep_alive_seconds: float = 60) -> Iterator[Live]:
+def live(db: Database, boards: Boards, *, port: int = 0, **sizes: Any) -> Iterator[Live]:
     """Run a server for the length of the block."""
     backend = Backend(db, boards, Credentials(KEYS, partial(tokens.read, SECRET)))
     app = serve(backend)
-    app.router.routes[:0] = sockets.routes(backend, keep_alive_seconds)
-    server = uvicorn.Server(
-        uvicorn.Config(app, port=0, log_level="warning", timeout_graceful_shutdown=3, access_log=False)
-    )
+    app.router.routes[:0] = sockets.routes(backend, **sizes)
+    server = uvicorn.Server(web.config(app, port=port))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -165,6 +163,8 @@ class Socket:
             url += f"?header={base64.b64encode(text).decode()}&payload=e30="
         elif form == "escaped query":
             url += "?" + urlencode({"header": base64.b64encode(text).decode(), "payload": "e30="})
+        elif form == "transport-ws":
+            protocols = ["graphql-transport-ws"]
         elif form == "subprotocol":  # as Amplify does
             protocols.append("header-" + base64.urlsafe_b64encode(text).decode().rstrip("="))
         else:

@@ -206,10 +206,6 @@ SUBMIT = (
 @pytest.mark.parametrize(
     ("query", "word"),
     [
-        (CREATE.format("periods: [ALL_TIME, DAILY]"), "periods"),
-        (UPDATE.format("periods: [ALL_TIME]"), "periods"),
-        (UPDATE.format('timeZone: "UTC"'), "timeZone"),
-        (SUBMIT.format('submissionId: "1"'), "submissionId"),
         ('{ leaderboard(id: "board") { archives { nextToken } } }', "Leaderboard.archives"),
     ],
 )

@@ -38,7 +38,7 @@ run "defaults_are_safe" {
 
   assert {
     condition = alltrue([
-      for table in [aws_dynamodb_table.scores, aws_dynamodb_table.counters, aws_dynamodb_table.boards, aws_dynamodb_table.archives] :
+      for table in [aws_dynamodb_table.scores, aws_dynamodb_table.counters, aws_dynamodb_table.boards, aws_dynamodb_table.archives, aws_dynamodb_table.receipts] :
       table.deletion_protection_enabled && table.point_in_time_recovery[0].enabled && table.billing_mode == "PAY_PER_REQUEST"
     ])
     error_message = "Tables are protected from deletion, restorable and on demand."
@@ -172,6 +172,7 @@ run "bad_values_are_refused" {
     memory_size          = { api = 64 }
     reserved_concurrency = { queries = 1 }
     log_retention_days   = 31
+    retention            = { grace_hours = 48, daily_days = 2 }
     api_log_level        = "WARN"
     api_keys             = { web = "2027-01-01T00:30:00Z" }
     sign_in              = {}
@@ -190,6 +191,7 @@ run "bad_values_are_refused" {
     var.memory_size,
     var.reserved_concurrency,
     var.log_retention_days,
+    var.retention,
     var.api_log_level,
     var.api_keys,
     var.sign_in,
