@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.database import Database, batch_get
-from core.deltas import is_ranked, read_entry, written_at
+from core.deltas import is_ranked, placed, read_entry, written_at
 from core.events import RankChangeCause
 from core.model import Board
 from core.moves import Mark, MarkItem
@@ -94,7 +94,7 @@ def decide(
     rules = rules_of(board)
     outgoing = read_outgoing(db, standings, concerned.participants)
     known = {one: told for one, told in outgoing.items() if told.rules == rules}
-    entries = _read_entries(db, standings, concerned.participants)
+    entries = _read_entries(db, board, standings, concerned.participants)
     told: list[Outgoing] = []
     written: list[Outgoing] = []
     for one in concerned.participants:
@@ -205,12 +205,14 @@ def _with_ranks(
     return found
 
 
-def _read_entries(db: Database, standings: str, participants: Iterable[str]) -> dict[str, _Standing]:
+def _read_entries(
+    db: Database, board: Board, standings: str, participants: Iterable[str]
+) -> dict[str, _Standing]:
     """Read those who take a rank from the table itself, which never lags."""
     keys: list[Key] = [{"participant": {"S": one}, "standings": {"S": standings}} for one in participants]
     found = {}
     for item in batch_get(db, db.tables.scores, keys, consistent=True):
-        entry = read_entry(standings, item)
+        entry = placed(board, read_entry(standings, item))
         if entry is not None and is_ranked(entry):
             found[item["participant"]["S"]] = _Standing(bytes(entry["rank_key"]["B"]), written_at(entry))
     return found

@@ -13,7 +13,8 @@ from typing import Any
 from core.database import Database, batch_get, batch_write
 from core.events import RankChangeCause
 from core.keys import live_partition
-from core.nodes import get_node, node_key
+from core.model import Board
+from core.nodes import expiry, get_node, node_key
 from core.tables import TTL_ATTRIBUTE
 
 _PENDING = "pending"
@@ -74,13 +75,14 @@ def read_pending(db: Database, standings: str) -> Pending:
     return Pending(since, frozenset(item.get("unsure", {}).get("SS", ())))
 
 
-def write_pending(db: Database, standings: str, pending: Pending) -> None:
+def write_pending(db: Database, board: Board, standings: str, pending: Pending) -> None:
     """Write who has not been told yet: a write unit a KB, some 40 participants."""
     key = node_key(live_partition(standings), _PENDING)
     if pending.since:
         listed: Any = {one: {"N": str(version)} for one, version in pending.since.items()}
         unsure: Any = {"unsure": {"SS": sorted(pending.unsure)}} if pending.unsure else {}
-        db.client.put_item(TableName=db.tables.counters, Item={**key, "of": {"M": listed}, **unsure})
+        item = {**key, **expiry(board, standings), "of": {"M": listed}, **unsure}
+        db.client.put_item(TableName=db.tables.counters, Item=item)
     else:
         db.client.delete_item(TableName=db.tables.counters, Key=key)
 

@@ -10,8 +10,6 @@ who was not in the index at that moment is found by looking there once more, fiv
 All of it can be done again at any point: the outbox knows what was told, so nobody is told twice.
 """
 
-import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -21,23 +19,22 @@ from core.bucket_edges import Edges, find_edges
 from core.database import Database
 from core.decide import Concerned, Decided, View, decide, merge_marks
 from core.events import Event, Publish, Published, RankChange, TopChange
-from core.items import entry_from_item
 from core.keys import live_partition, split_standings
-from core.model import Board, Entry
+from core.model import Board
 from core.moves import TOLD_NODE, drop_marks, read_marks, read_told
-from core.nodes import node_key, now_ms
+from core.nodes import expiry, node_key, now_ms
 from core.outbox import Outgoing, Pending, read_pending, write_outgoing, write_pending
-from core.rank_key import score_bytes
+from core.periods import is_expired
 from core.sweep import read_between, sweep
 from core.told import Told, rules_of, to_item
-from core.top import TOP_KEPT, Top, read_top
+from core.top import Top, read_top
+from core.top_change import digest_of, end_of, top_change
 
 _SECOND = 1_000  # milliseconds
 _INDEX_LAG = 5_000  # that the index is given to show what the stream has shown
 _LEASE = 90_000  # longer than a tick takes
 _AT_ONCE = 500  # participants of each kind that one tick looks at: marked, swept, waiting
 _WAITING_BYTES = 200_000  # of ids: who is not told yet is listed in one item, of at most 400 KB
-_TOP_TOLD = TOP_KEPT - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +48,19 @@ class Again:
 def tell(db: Database, board: Board, standings: str, publish: Publish, *, looks: int = 0) -> Again | None:
     """Tell who has another bucket now, as far as one tick goes; None when there is nothing left to do.
 
+    Nobody is told of a period that has expired.
+
     Costs reads alone where nobody has: a unit each for what was told, the marks and who waits, two for the
     top, what `find_edges` does, and half a unit a shard for each edge that has moved. Else two write units
     more; for each participant looked at two read units and a write unit; and what the ranks of those cost.
     """
-    told = read_told(db, standings)
     began = now_ms()
-    if told is not None and began < told.leased_until:  # by another process, or one that has died
-        since = began - (told.leased_until - _LEASE)
-        return Again(max(1.0, min(since / 1000, 10.0)), looks)
-    if told is not None and began < told.at + _SECOND:
-        return Again((told.at + _SECOND - began) / 1000, looks)
+    if is_expired(board, split_standings(standings)[1], _moment(began)):
+        return None
+    told = read_told(db, standings)
+    wait = _wait(told, began)
+    if wait:
+        return Again(wait, looks)
     top = read_top(db, standings, consistent=True)
     edges = find_edges(db, board, standings, top or Top([], whole=False))
     later = Again(min(60.0, 5.0 * 2**looks), looks + 1)
@@ -71,9 +70,18 @@ def tell(db: Database, board: Board, standings: str, publish: Publish, *, looks:
     tick = _Tick(db, board, standings, known, top, edges, began)
     if tick.look() or known is not told:
         return tick.tell(publish, looks) if tick.claim(told) else Again(1.0)
-    if tick.settles and not _put(db, standings, told, tick.settled()):
+    if tick.settles and not _put(db, board, standings, told, tick.settled()):
         return Again(1.0)
     return later if None in edges.of or (tick.doubts and not looks) else None
+
+
+def _wait(told: Told | None, now: int) -> float:
+    """Say in how many seconds an order may be told, 0 for now."""
+    if told is None:
+        return 0.0
+    if now < told.leased_until:  # by another process, or one that has died
+        return max(1.0, min((now - told.leased_until + _LEASE) / 1000, 10.0))
+    return max(0, told.at + _SECOND - now) / 1000
 
 
 class _Tick:
@@ -114,7 +122,7 @@ class _Tick:
         for low, high in zip(told.low, told.high, strict=True) if self.settles else ():
             if low != high:  # the second look
                 self._sure |= read_between(db, board, standings, low, high, _AT_ONCE)
-        self._digest = _digest(self._top)
+        self._digest = digest_of(self._top)
         self._tells_top = self._has_top and (self._digest != told.top or told.leased_until > 0)
         return bool(self._waiting.since or self._marks or self._sweep.found or self._sure or self._tells_top)
 
@@ -138,7 +146,7 @@ class _Tick:
             version=self._version,
             leased_until=self._began + _LEASE,
         )
-        return _put(self._db, self._standings, before, self._mine)
+        return _put(self._db, self._board, self._standings, before, self._mine)
 
     def tell(self, publish: Publish, looks: int) -> Again | None:
         """Look at everyone concerned, write down what they are to be told, tell it, and write down that."""
@@ -157,16 +165,16 @@ class _Tick:
         news = {one.participant: since.get(one.participant, one.version) for one in decided.told}
         waiting = Pending(later | news, self._waiting.unsure & (later | news).keys())
         if waiting != self._waiting:
-            write_pending(db, standings, waiting)
+            write_pending(db, self._board, standings, waiting)
         write_outgoing(db, standings, decided.written)
         drop_marks(db, standings, self._marks)
         events = self._events(decided)
         published = publish(events) if events else Published()
         left = _without(waiting, published)
         if left != waiting:
-            write_pending(db, standings, left)
+            write_pending(db, self._board, standings, left)
         finished = self._finished(concerned.seen, published, attempted=bool(events))
-        if not _put(db, standings, self._mine, finished):
+        if not _put(db, self._board, standings, self._mine, finished):
             return Again(1.0)
         if events and not published.done:
             return Again(min(5.0, 1.0 + looks), looks + 1)
@@ -180,16 +188,8 @@ class _Tick:
         period = split_standings(self._standings)[1]
         events: list[Event] = [_event(self._board, period, one) for one in decided.told]
         if self._tells_top:
-            events.append(
-                TopChange(
-                    self._board,
-                    period,
-                    tuple(_ranked(self._board, period, self._top)),
-                    self._edges.total,
-                    self._version,
-                    _moment(self._began),
-                )
-            )
+            at = _moment(self._began)
+            events.append(top_change(self._board, period, self._top, self._edges.total, self._version, at))
         return events
 
     def _finished(self, seen: int, published: Published, *, attempted: bool) -> Told:
@@ -199,7 +199,6 @@ class _Tick:
             if edge is not None and edge.cut == cut
         )
         top_told = not self._tells_top or any(isinstance(one, TopChange) for one in published.done)
-        shown = [] if self._top.whole else self._top.items[:_TOP_TOLD]
         told = replace(
             self._mine,
             cuts=self._sweep.cuts,
@@ -208,7 +207,7 @@ class _Tick:
             at=now_ms() if attempted else self._told.at,
             seen=seen,
             top=self._digest if top_told else "",
-            top_end=bytes(shown[-1]["rank_key"]["B"]) if shown else None,
+            top_end=end_of(self._top),
         )
         return told.settled(set(self._no_doubt) - self._sweep.doubtful)
 
@@ -225,7 +224,7 @@ def _known(board: Board, told: Told | None, edges: Edges) -> Told | None:
     return first if told is None else replace(first, version=told.version, seen=told.seen, top=told.top)
 
 
-def _put(db: Database, standings: str, before: Told | None, told: Told) -> bool:
+def _put(db: Database, board: Board, standings: str, before: Told | None, told: Told) -> bool:
     """Write by what is told, unless another process has since it was read: a write unit a KB."""
     condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(node)"}
     if before is not None:
@@ -239,7 +238,11 @@ def _put(db: Database, standings: str, before: Told | None, told: Told) -> bool:
     try:
         db.client.put_item(
             TableName=db.tables.counters,
-            Item={**node_key(live_partition(standings), TOLD_NODE), **to_item(told)},
+            Item={
+                **node_key(live_partition(standings), TOLD_NODE),
+                **expiry(board, standings),
+                **to_item(told),
+            },
             **condition,
         )
     except db.client.exceptions.ConditionalCheckFailedException:
@@ -271,26 +274,6 @@ def _event(board: Board, period: str, one: Outgoing) -> RankChange:
         version=one.version,
         at=_moment(one.at),
     )
-
-
-def _ranked(board: Board, period: str, top: Top) -> Iterator[tuple[int, Entry]]:
-    rank, last = 0, None
-    for place, item in enumerate(top.items[:_TOP_TOLD], 1):
-        score = bytes(item["rank_key"]["B"])[: score_bytes(board)]
-        if score != last:
-            rank, last = place, score
-        yield rank, entry_from_item(board, period, item)
-
-
-def _digest(top: Top) -> str:
-    """Name what a top shows: another name for another sight."""
-    digest = hashlib.blake2b(digest_size=12)
-    for item in top.items[:_TOP_TOLD]:
-        shown = [
-            item.get(name) for name in ("participant", "rank_key", "achieved_at", "display_name", "metadata")
-        ]
-        digest.update(repr(shown).encode())
-    return digest.hexdigest()
 
 
 def _moment(milliseconds: int) -> datetime:

@@ -445,7 +445,7 @@ def test_the_top_is_told_when_it_shows_something_else(stage: Any, db: Database) 
     theatre.twin.submit("p59", 960)  # far below
     theatre.play()
     assert theatre.audience.top.version == version
-    update_entry(db, theatre.twin.board, "p3", display_name="Ann")
+    update_entry(db, theatre.twin.board, "p3", display_name="Ann", now=NOW)
     assert theatre.deliver()
     assert [type(event).__name__ for event in theatre.tick()] == ["TopChange"]
     assert theatre.audience.top.entries[3][1].display_name == "Ann"
