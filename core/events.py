@@ -44,5 +44,14 @@ class TopChange:
 
 
 Event = RankChange | TopChange
-# Tells events, and gives those that need not be told again: delivered, or refused for good.
-Publish = Callable[[Sequence[Event]], Collection[Event]]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What became of events: `done` with, delivered or refused for good; `unsure`, whose answer was lost."""
+
+    done: Collection[Event] = ()
+    unsure: Collection[Event] = ()
+
+
+Publish = Callable[[Sequence[Event]], Published]

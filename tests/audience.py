@@ -1,11 +1,11 @@
 """Everyone who is told of rank changes, and what they must have heard in the end."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from core.database import Database
-from core.events import Event, RankChange, TopChange
+from core.events import Event, Published, RankChange, TopChange
 from core.model import Board
 from core.rank_key import participant_of, score_bytes
 from core.tell import tell
@@ -23,7 +23,7 @@ class Audience:
     doubled: list[RankChange] = field(default_factory=list)  # told the bucket that they knew
     top: TopChange | None = None
 
-    def hear(self, events: Sequence[Event]) -> Collection[Event]:
+    def hear(self, events: Sequence[Event]) -> Published:
         """Take everything."""
         for event in events:
             self.heard.append(event)
@@ -36,7 +36,7 @@ class Audience:
                 if known is not None and event.previous_bucket == known.previous_bucket:
                     self.doubled += [event] * (known.bucket == event.bucket)
                 self.newest[event.participant_id] = event
-        return events
+        return Published(events)
 
     def of(self, participant: str) -> list[RankChange]:
         """Give what one participant heard."""
@@ -98,15 +98,19 @@ class Teller:
     def tick(self, db: Database, looks: int, process: Process | None = None) -> None:
         """Make one tick, and remember when the next is wanted."""
 
-        def publish(events: Sequence[Event]) -> Collection[Event]:
+        def publish(events: Sequence[Event]) -> Published:
             if process is not None:
                 process.stop()
                 if process.fate == "before":
                     raise Killed
-            done = self.audience.hear([event for event in events if not self.deaf()])
+            lost = [event for event in events if self.deaf()]
+            published = self.audience.hear([event for event in events if event not in lost])
             if process is not None and process.fate == "after":
                 raise Killed
-            return done
+            # Of some of those that are lost only the answer is.
+            unsure = [event for event in lost if self.world.random.random() < 0.5]
+            self.audience.hear([event for event in unsure if self.world.random.random() < 0.5])
+            return Published(published.done, unsure)
 
         again = tell(db, self.board, self.standings, publish, looks=looks)
         if again:

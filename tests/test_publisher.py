@@ -64,7 +64,7 @@ def refused(_: Received) -> Answer:
 
 def test_what_is_sent_is_the_event(sink: Sink) -> None:
     told = Publisher(sink.url, with_key("local-admin"))
-    assert told.publish([change()]) == [change()]
+    assert told.publish([change()]).done == [change()]
     [request] = sink.received
     assert request.headers["x-api-key"] == "local-admin"
     assert request.input == {
@@ -88,7 +88,7 @@ def test_requests_are_signed_for_appsync(sink: Sink, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
-    assert Publisher(sink.url, signed("eu-west-1")).publish([change()])
+    assert Publisher(sink.url, signed("eu-west-1")).publish([change()]).done
     [request] = sink.received
     said = re.fullmatch(
         r"AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/(\d{8})/eu-west-1/appsync/aws4_request,"
@@ -129,7 +129,7 @@ def test_report_2_4_5_every_field_is_selected_by_its_own_name(
 def test_a_throttled_event_is_tried_again(sink: Sink) -> None:
     sink.answer = lambda request: throttled(request) if len(sink.received) < 3 else accept(request)
     told = Publisher(sink.url, with_key("k"))
-    assert told.publish([change()]) == [change()]
+    assert told.publish([change()]).done == [change()]
     assert len(sink.received) == 3
     assert told.take_counts() == {"published": 1}
 
@@ -139,7 +139,7 @@ def test_what_may_pass_is_left_for_later(sink: Sink, status: int, caplog: pytest
     """Forbidden, too: what Terraform mends must not have lost anything in the meantime."""
     sink.answer = lambda _: (status, {"errors": [{"errorType": "X", "message": "down"}]})
     told = Publisher(sink.url, with_key("k"))
-    assert told.publish([change()]) == []
+    assert told.publish([change()]).done == []
     assert told.take_counts() == {"failed": 1}
     assert "left for later" in caplog.text
     assert str(status) in caplog.text
@@ -149,7 +149,7 @@ def test_what_is_refused_for_good_stops_no_other(sink: Sink, caplog: pytest.LogC
     sink.answer = lambda request: (refused if request.input["participantId"] == "bad" else accept)(request)
     told = Publisher(sink.url, with_key("k"))
     events = [change("bad"), change("ann")]
-    assert told.publish(events) == events
+    assert told.publish(events).done == events
     assert told.take_counts() == {"refused": 1, "published": 1}
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
 
@@ -158,7 +158,7 @@ def test_report_9_more_than_240_kb_is_never_sent(sink: Sink) -> None:
     """AppSync would drop it and say nothing."""
     told = Publisher(sink.url, with_key("k"))
     huge = top_change(100, '"' + "m" * 3_000 + '"')
-    assert told.publish([huge]) == [huge]
+    assert told.publish([huge]).done == [huge]
     assert sink.received == []
     assert told.take_counts() == {"refused": 1}
 
@@ -175,14 +175,14 @@ def test_an_outage_costs_little(sink: Sink) -> None:
     """Once one is not delivered at all, the others are not tried."""
     sink.answer = lambda _: (503, {})
     told = Publisher(sink.url, with_key("k"))
-    assert told.publish([change(f"p{at}") for at in range(500)]) == []
+    assert told.publish([change(f"p{at}") for at in range(500)]).done == []
     assert len(sink.received) <= publisher.AT_ONCE * 4
     assert told.take_counts() == {"failed": 500}
 
 
 def test_nobody_there_is_an_outage_too(sink: Sink) -> None:
     told = Publisher("http://127.0.0.1:9/graphql", with_key("k"))
-    assert told.publish([change(), change("bob")]) == []
+    assert told.publish([change(), change("bob")]).done == []
 
 
 def test_connections_are_kept_and_requests_limited(sink: Sink) -> None:
@@ -200,8 +200,8 @@ def test_connections_are_kept_and_requests_limited(sink: Sink) -> None:
     sink.answer = slow
     told = Publisher(sink.url, with_key("k"))
     events = [change(f"p{at}") for at in range(150)]
-    assert told.publish(events) == events
-    assert told.publish([replace(one, version=2) for one in events[:50]])
+    assert told.publish(events).done == events
+    assert told.publish([replace(one, version=2) for one in events[:50]]).done
     assert most[0] <= publisher.AT_ONCE
     assert len(sink.connections) <= publisher.AT_ONCE
 

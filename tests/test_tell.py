@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -15,7 +15,7 @@ from core.board import define_board
 from core.boards import Boards
 from core.database import Database, batch_write, metered
 from core.edit import update_entry
-from core.events import Event, RankChange, RankChangeCause
+from core.events import Event, Published, RankChange, RankChangeCause
 from core.items import entry_key
 from core.keys import live_partition, rank_shard, shard_of
 from core.model import CounterMode, RankBucket, TieBreak
@@ -83,8 +83,8 @@ class Theatre:
                 assert self.audience.newest[participant].bucket == place.bucket, participant
         assert self.audience.doubled == []
 
-    def _publish(self, events: Sequence[Event]) -> Collection[Event]:
-        return () if self.down else self.audience.hear(events)
+    def _publish(self, events: Sequence[Event]) -> Published:
+        return Published() if self.down else self.audience.hear(events)
 
 
 @pytest.fixture
@@ -418,7 +418,7 @@ def test_one_tick_at_a_time_and_a_dead_ones_order_is_taken_over(stage: Any) -> N
     theatre.twin.submit("p2", 5000)
     theatre.deliver()
 
-    def die(_: Sequence[Event]) -> Collection[Event]:
+    def die(_: Sequence[Event]) -> Published:
         assert theatre.tick() == []  # another process, in the meantime
         assert theatre.again
         raise ConnectionError
@@ -445,7 +445,7 @@ def test_the_top_is_told_when_it_shows_something_else(stage: Any, db: Database) 
     theatre.twin.submit("p59", 960)  # far below
     theatre.play()
     assert theatre.audience.top.version == version
-    update_entry(db, theatre.twin.board, "p3", display_name="Ann")
+    update_entry(db, theatre.twin.board, "p3", display_name="Ann", now=NOW)
     assert theatre.deliver()
     assert [type(event).__name__ for event in theatre.tick()] == ["TopChange"]
     assert theatre.audience.top.entries[3][1].display_name == "Ann"
