@@ -80,8 +80,9 @@ def test_the_same_operations_give_the_same_answers(
 
     assert differing(WRITES) == {}
     drain()
-    size = 'query { leaderboard(id: "race") { size } other: leaderboard(id: "laps") { size } }'
-    counted = {"leaderboard": {"size": 11}, "other": {"size": 1}}
+    size = """query { leaderboard(id: "race") { size } other: leaderboard(id: "laps") { size }
+      days: leaderboard(id: "days") { size(period: "daily") } }"""
+    counted = {"leaderboard": {"size": 11}, "other": {"size": 1}, "days": {"size": 1}}
     wait_for(lambda: public.ask(size)["data"] == counted)
     assert differing(READS) == {}
 
