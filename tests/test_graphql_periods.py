@@ -1,7 +1,9 @@
 """Periods and submission ids over HTTP: what comes in, what comes back, and how it is refused."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,6 +77,21 @@ def test_a_submission_tells_of_every_period_and_reports_15_each_query_of_the_one
     found = board.data(query)["entries"]["items"]
     assert sorted(one["period"] for one in found) == sorted(now)
     assert all(one["rank"] == {"rank": 2} for one in found)
+
+
+def test_what_the_readme_says_of_periods_works(api: Api, drain: Callable[[], int]) -> None:
+    section = (
+        (Path(__file__).parent.parent / "README.md").read_text().split("\n## Periods\n")[1].split("\n## ")[0]
+    )
+    make, read = re.findall(r"```graphql\n(.*?)```", section, re.DOTALL)
+    week = f"{datetime.now(UTC):weekly-%G-W%V}"
+    made = api.ask(make)
+    assert "errors" not in made
+    assert len(made["data"]["submitScore"]["entries"]) == 4
+    drain()
+    found = api.ask(read.replace("weekly-2026-W49", week))
+    assert "errors" not in found
+    assert [one["participant"]["id"] for one in found["data"]["leaderboard"]["today"]] == ["ann"]
 
 
 def test_a_past_period_and_one_to_come_are_empty(board: Api) -> None:

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,7 +18,7 @@ from core.model import Board, CounterMode, PeriodKind, ScorePolicy, TieBreak
 from core.ranking import ranks
 from core.standings import entries, entry, size, top
 from core.submit import Submission, submit_score, submit_scores
-from tests.season import Season
+from tests.season import KEPT, Season
 from tests.twin import EXACT
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -27,7 +28,8 @@ Drain = Callable[[], int]
 
 
 def make(boards: Boards, **definition: Any) -> Board:
-    return boards.create(define_board(**{"id": "board", "now": NOW, "periods": KINDS} | definition))
+    board = define_board(**{"id": "board", "now": NOW, "periods": KINDS} | definition)
+    return boards.create(replace(board, retention=KEPT))
 
 
 def submit(db: Database, board: Board, participant: str, score: int, **more: Any) -> None:

@@ -172,5 +172,8 @@ def test_queries_and_refusals_over_graphql_transport_ws(server: Live) -> None:
                 await session.execute(GraphQLRequest(publish, variable_values={"input": change()}))
             assert refused.value.errors
             assert refused.value.errors[0]["extensions"] == {"errorType": "Unauthorized"}
+            for wrong in ("subscription { nothing { at } }", "{ nothing }"):
+                with pytest.raises(TransportQueryError, match="Cannot query field 'nothing'"):
+                    await session.execute(GraphQLRequest(wrong))
 
     asyncio.run(run())

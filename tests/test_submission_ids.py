@@ -17,7 +17,7 @@ from core.errors import InvalidInput, InvalidScore, SubmissionConflict
 from core.model import Board, CounterMode, PeriodKind, ScorePolicy, SubmitResult
 from core.standings import entry, participant_entries
 from core.submit import Submission, submit_score, submit_scores
-from tests.season import Season
+from tests.season import KEPT, Season
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 PERIODS = ["all-time", "daily-2026-11-30", "weekly-2026-W49", "monthly-2026-11"]
@@ -33,7 +33,7 @@ def board(boards: Boards) -> Board:
 def make(boards: Boards, policy: ScorePolicy = ScorePolicy.SUM, **more: Any) -> Board:
     more.setdefault("periods", list(PeriodKind))
     more.setdefault("id", "board")
-    return boards.create(define_board(now=NOW, policy=policy, **more))
+    return boards.create(replace(define_board(now=NOW, policy=policy, **more), retention=KEPT))
 
 
 def scores(db: Database, board: Board, participant: str = "ann") -> list[int | None]:

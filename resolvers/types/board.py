@@ -49,7 +49,9 @@ class Leaderboard:
     policy: model.ScorePolicy = strawberry.field(description="What a new submission does to the entry.")
     tie_break: model.TieBreak = strawberry.field(description="Who stands first among equal scores.")
     periods: list[model.PeriodKind] = strawberry.field(description="The periods that have standings.")
-    time_zone: str = strawberry.field(description="The IANA time zone that the periods follow.")
+    time_zone: str = strawberry.field(
+        description="The IANA time zone that the periods follow, after a change from the next one on."
+    )
     counter_mode: model.CounterMode = strawberry.field(description="How the rank counters are kept.")
     rank_buckets: list[RankBucket] = strawberry.field(description="Best first, covering every rank.")
     client_access: model.ClientAccess = strawberry.field(description="What clients may do with it.")
