@@ -253,5 +253,9 @@ def test_destroy_leaves_nothing(stack: Stack, aws: Callable[[str], Any]) -> None
     assert aws("logs").describe_log_groups()["logGroups"] == []
 
 
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
 def _by_name(attributes: Any) -> dict[str, str]:
     return {one["AttributeName"]: one["AttributeType"] for one in attributes}
