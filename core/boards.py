@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from core.audit import AuditAction, Deed, record
 from core.board import board_from_json, board_to_json
 from core.buckets import check_buckets
 from core.database import Database, batch_get
-from core.errors import LeaderboardExists, LeaderboardNotFound, VersionConflict
+from core.errors import LeaderboardExists, LeaderboardNotFound, Throttled, VersionConflict
 from core.ids import check_id, check_text
 from core.limits import MAX_BOARDS_PAGE, MAX_TITLE_BYTES, check_limit
 from core.model import UNSET, Board, Page, RankBucket, Unset
@@ -16,10 +17,11 @@ from core.pages import decode_token, encode_token
 from core.tables import BOARD_INDEX
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, PutTypeDef
 
 # All boards are listed in one index partition: creating or changing boards is the rarest of writes.
 _LISTED = "boards"
+_ATTEMPTS = 10
 
 
 class Boards:
@@ -141,6 +143,54 @@ class Boards:
                 f"version: the leaderboard has been changed since version {version}; read it again"
             ) from None
         return self._remember(changed)
+
+    def close(self, board_id: str, deed: Deed) -> Board:
+        """Take no more submissions; other processes follow within `cache_seconds`.
+
+        Raises:
+            LeaderboardNotFound: no board has this id.
+            Throttled: too many changes of the board at once.
+
+        Costs a consistent read and a transaction: twice a conditional PutItem's units.
+        """
+        return self._set_closed(board_id, deed, closed=True)
+
+    def reopen(self, board_id: str, deed: Deed) -> Board:
+        """Take submissions again; as `close`."""
+        return self._set_closed(board_id, deed, closed=False)
+
+    def _set_closed(self, board_id: str, deed: Deed, *, closed: bool) -> Board:
+        check_id("id", board_id)
+        for _ in range(_ATTEMPTS):
+            current = next(iter(self._fetch([board_id], consistent=True)), None)
+            if current is None:
+                raise LeaderboardNotFound(f"there is no leaderboard {board_id!r}")
+            if current.closed == closed:
+                return self._remember(current)
+            changed = replace(current, closed=closed, version=current.version + 1)
+            action = AuditAction.CLOSE if closed else AuditAction.REOPEN
+            try:
+                self._db.client.transact_write_items(
+                    TransactItems=[
+                        {"Put": self._replacing(current, changed)},
+                        *record(self._db, action, deed, board_id=board_id),
+                    ]
+                )
+            except self._db.client.exceptions.TransactionCanceledException:
+                continue  # changed meanwhile
+            return self._remember(changed)
+        raise Throttled("too many changes of one leaderboard at once; try again")
+
+    def _replacing(self, current: Board, changed: Board) -> "PutTypeDef":
+        return {
+            "TableName": self._db.tables.boards,
+            "Item": _to_item(changed),
+            "ConditionExpression": "version = :version AND generation = :generation",
+            "ExpressionAttributeValues": {
+                ":version": {"N": str(current.version)},
+                ":generation": {"S": current.generation},
+            },
+        }
 
     def page(self, limit: int, next_token: str | None = None) -> Page[Board]:
         """Read a page of boards in the order of their ids: half a read unit for each 4 KB.

@@ -22,6 +22,14 @@ class EntryNotFound(LeaderboardError):
     """The participant is not on the board."""
 
 
+class EntryRemoved(LeaderboardError):
+    """The participant was taken off the board after this score was achieved; nothing was stored."""
+
+
+class LeaderboardClosed(LeaderboardError):
+    """The board takes no submissions until it is reopened; nothing was stored."""
+
+
 class InvalidScore(LeaderboardError):
     """A score breaks a rule of its component; nothing was stored."""
 

@@ -101,7 +101,10 @@ class RankBucket:
 
 @dataclass(frozen=True)
 class Board:
-    """A leaderboard's definition. `generation` tells it from an earlier board of the same id."""
+    """A leaderboard's definition. `generation` tells it from an earlier board of the same id.
+
+    While it is `closed` it takes no submissions.
+    """
 
     id: str
     generation: str
@@ -117,6 +120,7 @@ class Board:
     expected_size: int | None
     rank_buckets: tuple[RankBucket, ...]
     created_at: datetime
+    closed: bool = False
 
     @cached_property
     def shards(self) -> int:

@@ -14,9 +14,11 @@ from core.entry_writes import Item, write_entry
 from core.errors import Throttled
 from core.items import entry_from_item, entry_key
 from core.keys import rank_shard, shard_of, standings_key
+from core.marks import check_not_removed, removed_at
 from core.model import Board, Entry, SubmitResult
 from core.nodes import now_ms
 from core.policy import Standing, next_standing
+from core.tables import TTL_ATTRIBUTE
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
@@ -45,16 +47,24 @@ class Offer:
     write_id: bytes = field(default_factory=lambda: secrets.token_bytes(8))
 
     def submit_best(self) -> "Written":
-        """Write if the rank key is better, decided by the database in one step."""
+        """Write if the rank key is better, decided by the database in one step.
+
+        Raises:
+            EntryRemoved: the participant was removed after the score was achieved.
+        """
         offered = Standing(self.score, self.achieved_at)
         written = self._write(
             offered,
             condition="attribute_not_exists(participant)"
-            " OR (rank_key > :rank_key AND attribute_exists(rank_shard))",
+            " OR (rank_key > :rank_key AND attribute_exists(rank_shard)"
+            " AND (attribute_not_exists(removed_at) OR removed_at < :achieved_at))",
             values={},
         )
+        if written.accepted:
+            return written
+        check_not_removed(removed_at(written.after), self.achieved_at)
         entry = self._entry(written.after)
-        if not written.accepted and entry and entry.hidden and self._key(offered) < entry.rank_key:
+        if entry is None or (entry.hidden and self._key(offered) < entry.rank_key):
             return self.submit_on_version(None, known=written.after)
         return written
 
@@ -66,6 +76,7 @@ class Offer:
 
         Raises:
             InvalidScore: a sum leaves its component's bounds.
+            EntryRemoved: the participant was removed after the score was achieved.
             Throttled: other writers were faster too many times.
         """
         item = self._read() if known is None else known
@@ -74,6 +85,7 @@ class Offer:
             sources = _sources(item)
             if sequence and sources.get(_source_id(sequence), 0) >= sequence[1]:
                 return Written(item, item, accepted=False, duplicate=True)
+            check_not_removed(removed_at(item), self.achieved_at)
             standing = next_standing(self.board, entry, self.score, self.achieved_at)
             if standing is None:
                 return Written(item, item, accepted=False)
@@ -82,6 +94,9 @@ class Offer:
             if entry is not None:
                 condition = "version = :version AND rank_key = :old_key"
                 values = {":version": {"N": str(entry.version)}, ":old_key": {"B": entry.rank_key}}
+            elif "removed_at" in item:
+                condition += " OR (attribute_not_exists(rank_key) AND version = :version)"
+                values = {":version": item["version"]}
             written = self._write(
                 standing,
                 condition,
@@ -126,6 +141,8 @@ class Offer:
             sets["rank_shard"] = {"S": rank_shard(standings, shard_of(self.board, self.participant_id))}
         if sources is not None:
             sets["sources"] = sources
+        # What is left of a removed entry goes with time; one that stands again stays.
+        stays = known is not None and TTL_ATTRIBUTE in known and TTL_ATTRIBUTE not in sets
         key = entry_key(self.board, self.period, self.participant_id)
         before, refused_by = write_entry(
             self.db,
@@ -133,7 +150,8 @@ class Offer:
             key,
             {
                 "UpdateExpression": f"SET {', '.join(f'{name} = :{name}' for name in sets)}"
-                " ADD version :one, submissions :one",
+                + (f" REMOVE {TTL_ATTRIBUTE}" if stays else "")
+                + " ADD version :one, submissions :one",
                 "ConditionExpression": condition,
                 "ExpressionAttributeValues": {
                     **{f":{name}": value for name, value in sets.items()},

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from core.database import Database, batch_get
-from core.errors import InvalidInput, InvalidScore, LeaderboardError
+from core.errors import EntryRemoved, InvalidInput, InvalidScore, LeaderboardClosed, LeaderboardError
 from core.ids import check_id
 from core.items import entry_key
 from core.limits import MAX_SUBMISSIONS
@@ -46,8 +46,10 @@ def submit_score(db: Database, board: Board, submission: Submission, *, now: dat
     """Submit a score; the board's policy decides what stands afterwards.
 
     Raises:
+        LeaderboardClosed: the board takes no submissions; nothing is stored.
         InvalidScore: naming the component and the rule; nothing is stored.
         InvalidInput: another field breaks a rule; nothing is stored.
+        EntryRemoved: the participant was removed after the score was achieved; nothing is stored.
         Throttled: too many writers on this one entry; nothing is stored.
 
     Costs, for entries under 1 KB: BEST is one conditional UpdateItem: 1 write unit on the table and, if the
@@ -97,7 +99,7 @@ def submit_scores(
             try:
                 written = offer.submit_on_version(submissions[at].sequence, known)
                 outcomes[at], known = offer.result(written), written.after
-            except InvalidScore as refusal:
+            except (InvalidScore, EntryRemoved) as refusal:
                 outcomes[at] = refusal
             except Exception as failure:  # the caller's to judge, and no reason to fail the others
                 outcomes.update((later, failure) for later, _ in offers[participant_id] if later >= at)
@@ -111,9 +113,12 @@ def _check(db: Database, board: Board, submission: Submission, now: datetime) ->
     """Check a submission and make an offer of it.
 
     Raises:
+        LeaderboardClosed: the board takes no submissions.
         InvalidScore: naming the component and the rule.
         InvalidInput: another field breaks a rule.
     """
+    if board.closed:
+        raise LeaderboardClosed(f"leaderboardId: {board.id!r} takes no submissions until it is reopened")
     check_id("participantId", submission.participant_id)
     if submission.display_name is not None:
         check_display_name(submission.display_name)

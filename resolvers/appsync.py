@@ -57,9 +57,11 @@ async def answer(db: Database, boards: Boards, calls: Sequence[Call]) -> list[An
 
     Calls that came together are executed together, so the ranks of a page are one call of the core.
     """
-    contexts = {role: Context(db, boards, role) for role in Role}
+    callers = [(role_of(call), (call.get("identity") or {}).get("userArn") or "unknown") for call in calls]
+    contexts = {caller: Context(db, boards, *caller) for caller in callers}
     sources = await asyncio.to_thread(Sources.read, boards, calls)
-    return list(await asyncio.gather(*(_answer(contexts[role_of(call)], sources, call) for call in calls)))
+    answers = (_answer(contexts[caller], sources, call) for caller, call in zip(callers, calls, strict=True))
+    return list(await asyncio.gather(*answers))
 
 
 def role_of(call: Call) -> Role:

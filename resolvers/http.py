@@ -28,6 +28,7 @@ from resolvers.errors import INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE, describ
 from resolvers.schema import schema
 
 MAX_BODY_BYTES = 1_000_000
+CALLER_HEADER = "x-leaderboard-caller"
 UNPARSEABLE = "Unable to parse GraphQL query."
 
 _log = logging.getLogger(__name__)
@@ -105,7 +106,8 @@ class _Endpoint(GraphQL[Context, None]):
         role = self._keys.get(key)
         if role is None:
             raise HTTPException(401, "You are not authorized to make this call.")
-        return Context(self._db, self._boards, role)
+        # Whoever may do everything may also say who they are.
+        return Context(self._db, self._boards, role, request.headers.get(CALLER_HEADER) or role.value.lower())
 
     def should_render_graphql_ide(self, request: BaseRequestProtocol) -> bool:
         """Leave the web page to whoever serves one."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from core import edit
+from core import edit, moderation
 from core.periods import ALL_TIME
 from core.submit import submit_score
 from resolvers.arguments import BoardId, ParticipantId, change, given
@@ -29,6 +29,9 @@ from resolvers.types.board import Leaderboard
 from resolvers.types.entry import Entry
 from resolvers.types.event import RankBucketChange, TopChange
 from resolvers.types.submission import Submission, SubmissionOutcome
+
+RootBoardId = Annotated[strawberry.ID, strawberry.argument(name="id", description="The board's id.")]
+Reason = Annotated[str | None, strawberry.argument(description="Why, for the record.")]
 
 
 @strawberry.type(description="What can be changed.")
@@ -69,6 +72,29 @@ class Mutation:
             title=change(changes.title),
             rank_buckets=changes.unpack_rank_buckets(),
         )
+        return Leaderboard.of(board)
+
+    @strawberry.mutation(
+        description="Takes no more submissions, whatever the board's version; within 5 seconds everywhere.",
+        extensions=[AdminOnly()],
+    )
+    async def close_leaderboard(
+        self, info: Info, board_id: RootBoardId, reason: Reason = UNSET
+    ) -> Leaderboard:
+        """Close a board."""
+        context = info.context
+        board = await asyncio.to_thread(context.boards.close, board_id, context.deed(given(reason)))
+        return Leaderboard.of(board)
+
+    @strawberry.mutation(
+        description="Takes submissions again; within 5 seconds everywhere.", extensions=[AdminOnly()]
+    )
+    async def reopen_leaderboard(
+        self, info: Info, board_id: RootBoardId, reason: Reason = UNSET
+    ) -> Leaderboard:
+        """Reopen a board."""
+        context = info.context
+        board = await asyncio.to_thread(context.boards.reopen, board_id, context.deed(given(reason)))
         return Leaderboard.of(board)
 
     @strawberry.mutation(
@@ -137,38 +163,56 @@ class Mutation:
         return Entry.of(entry)
 
     @strawberry.mutation(
-        description="Takes a participant off a leaderboard; gives the entry that stood there, or null.",
+        description="Takes a participant off a leaderboard, in every period; gives the entry that stood "
+        "there, or null. For 30 days, scores achieved before are refused.",
         extensions=[AdminOnly()],
     )
     async def remove_entry(
-        self, info: Info, leaderboard_id: BoardId, participant_id: ParticipantId
+        self,
+        info: Info,
+        leaderboard_id: BoardId,
+        participant_id: ParticipantId,
+        reason: Reason = UNSET,
     ) -> Entry | None:
-        """Remove an entry."""
+        """Remove a participant's entries."""
         context = info.context
         board = await asyncio.to_thread(context.boards.get, leaderboard_id)
-        entry = await asyncio.to_thread(edit.remove_entry, context.db, board, participant_id)
+        deed = context.deed(given(reason))
+        entry = await asyncio.to_thread(moderation.remove_entry, context.db, board, participant_id, deed)
         return Entry.of(entry, standing=False) if entry else None
 
     @strawberry.mutation(
-        description="Hides an entry: it keeps its score, and takes no rank until it is restored. "
-        "Not yet available.",
+        description="Hides a participant's entries in every period: they keep their scores, and take no rank "
+        "until they are restored.",
         extensions=[AdminOnly()],
     )
     async def hide_entry(
         self,
+        info: Info,
         leaderboard_id: BoardId,
         participant_id: ParticipantId,
-        reason: Annotated[str | None, strawberry.argument(description="Why, for the record.")] = UNSET,
+        reason: Reason = UNSET,
     ) -> Entry:
-        """Refuse, until it can be done."""
-        not_yet("hideEntry")
+        """Hide a participant's entries."""
+        context = info.context
+        board = await asyncio.to_thread(context.boards.get, leaderboard_id)
+        deed = context.deed(given(reason))
+        entry = await asyncio.to_thread(moderation.hide_entry, context.db, board, participant_id, deed)
+        return Entry.of(entry)
 
     @strawberry.mutation(
-        description="Restores a hidden entry to its rank. Not yet available.", extensions=[AdminOnly()]
+        description="Restores hidden entries to the places that their scores have; achievedAt is as it was.",
+        extensions=[AdminOnly()],
     )
-    async def restore_entry(self, leaderboard_id: BoardId, participant_id: ParticipantId) -> Entry:
-        """Refuse, until it can be done."""
-        not_yet("restoreEntry")
+    async def restore_entry(
+        self, info: Info, leaderboard_id: BoardId, participant_id: ParticipantId, reason: Reason = UNSET
+    ) -> Entry:
+        """Restore a participant's entries."""
+        context = info.context
+        board = await asyncio.to_thread(context.boards.get, leaderboard_id)
+        deed = context.deed(given(reason))
+        entry = await asyncio.to_thread(moderation.restore_entry, context.db, board, participant_id, deed)
+        return Entry.of(entry)
 
     @strawberry.mutation(
         description="Erases a participant from every board, period and archive. Not yet available.",

@@ -19,6 +19,8 @@ MUTATIONS = {
     "createLeaderboard": 'createLeaderboard(input: {id: "new"}) { id }',
     "updateLeaderboard": 'updateLeaderboard(input: {id: "board", version: 1}) { id }',
     "deleteLeaderboard": 'deleteLeaderboard(id: "board") { id }',
+    "closeLeaderboard": 'closeLeaderboard(id: "board") { closed }',
+    "reopenLeaderboard": 'reopenLeaderboard(id: "board") { closed }',
     "submitScore": f"submitScore(input: {{{SCORE}}}) {{ accepted }}",
     "submitScores": f"submitScores(inputs: [{{{SCORE}}}]) {{ errorType }}",
     "updateEntry": 'updateEntry(input: {leaderboardId: "board", participantId: "a"}) { period }',
@@ -33,8 +35,6 @@ MUTATIONS = {
 }
 LATER = (
     "deleteLeaderboard",
-    "hideEntry",
-    "restoreEntry",
     "forgetParticipant",
     "archiveLeaderboard",
     "publishRankBucketChange",
@@ -245,6 +245,8 @@ def test_the_words_are_those_of_the_contract() -> None:
         "LeaderboardNotFound",
         "LeaderboardExists",
         "EntryNotFound",
+        "EntryRemoved",
+        "LeaderboardClosed",
         "InvalidScore",
         "InvalidInput",
         "SubmissionConflict",

@@ -110,8 +110,12 @@ def test_the_api_may_do_what_it_does_and_no_more(db: Database, boards: Boards, u
     for mutation in (
         'updateLeaderboard(input: {id: "board", version: 1, title: "T"}) { version }',
         'updateEntry(input: {leaderboardId: "board", participantId: "p02", displayName: "P"}) { hidden }',
+        'hideEntry(leaderboardId: "board", participantId: "p02", reason: "R") { hidden }',
+        'restoreEntry(leaderboardId: "board", participantId: "p02") { hidden }',
         'removeEntry(leaderboardId: "board", participantId: "p02") { hidden }',
         'removeEntry(leaderboardId: "TRANSACTIONAL", participantId: "p02") { hidden }',
+        'closeLeaderboard(id: "board") { closed }',
+        'reopenLeaderboard(id: "board") { closed }',
     ):
         assert "errors" not in appsync.ask(f"mutation {{ {mutation} }}"), mutation
     assert excess(used, "api") == {}

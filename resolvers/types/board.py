@@ -53,6 +53,7 @@ class Leaderboard:
     counter_mode: model.CounterMode = strawberry.field(description="How the rank counters are kept.")
     rank_buckets: list[RankBucket] = strawberry.field(description="Best first, covering every rank.")
     created_at: datetime = strawberry.field(description="When the board was made.")
+    closed: bool = strawberry.field(description="Whether it takes no submissions until it is reopened.")
     version: int = strawberry.field(description="Grows with each update; an update names the one it read.")
 
     @strawberry.field(description="How many entries stand on the board.")
@@ -156,6 +157,7 @@ class Leaderboard:
             counter_mode=board.counter_mode,
             rank_buckets=RankBucket.defined(board.rank_buckets),
             created_at=board.created_at,
+            closed=board.closed,
             version=board.version,
         )
 
