@@ -12,7 +12,6 @@ from core.database import Database
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
-
 RESERVED = {"#archive": "archive"}  # a word of DynamoDB's own
 
 
@@ -22,14 +21,17 @@ def archive_key(archive: str, chunk: str) -> "dict[str, AttributeValueTypeDef]":
 
 
 def query_archive(
-    db: Database, archive: str, after: str = "", *, keys_only: bool = False, backward: bool = False
+    db: Database, archive: str, *, prefix: str = "", after: str = "", keys_only: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """Read a partition's items behind a chunk, in order: a read unit for each 4 KB, as of the last write."""
+    """Read a partition's items, in order, as of the last write: a read unit for each 4 KB.
+
+    Those whose chunk starts with `prefix`, or those behind `after`.
+    """
     values: dict[str, AttributeValueTypeDef] = {":archive": {"S": archive}}
     condition = "#archive = :archive"
-    if after:
-        condition += " AND chunk < :after" if backward else " AND chunk > :after"
-        values[":after"] = {"S": after}
+    if prefix or after:
+        condition += " AND begins_with(chunk, :chunk)" if prefix else " AND chunk > :chunk"
+        values[":chunk"] = {"S": prefix or after}
     start: dict[str, Any] = {"ProjectionExpression": "#archive, chunk"} if keys_only else {}
     while True:
         answer = db.client.query(
@@ -38,7 +40,6 @@ def query_archive(
             ExpressionAttributeNames=RESERVED,
             ExpressionAttributeValues=values,
             ConsistentRead=True,
-            ScanIndexForward=not backward,
             **start,
         )
         yield from answer["Items"]

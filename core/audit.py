@@ -148,7 +148,7 @@ def forget_name(db: Database, participant_id: str) -> None:
     If this dies, run it again.
     """
     person = _person(participant_hash(db, participant_id))
-    for pointer in query_archive(db, person):
+    for pointer in query_archive(db, person, keys_only=True):
         partition, chunk = _split(pointer["chunk"]["S"])
         with suppress(db.client.exceptions.ConditionalCheckFailedException):
             db.client.update_item(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.audit import AuditAction, Deed, record
 from core.board import board_from_json, board_to_json
 from core.buckets import check_buckets
-from core.database import Database, batch_get
+from core.database import Database, batch_get, lost_race
 from core.errors import LeaderboardExists, LeaderboardNotFound, Throttled, VersionConflict
 from core.ids import check_id, check_text
 from core.limits import MAX_BOARDS_PAGE, MAX_TITLE_BYTES, check_limit
@@ -176,8 +176,10 @@ class Boards:
                         *record(self._db, action, deed, board_id=board_id),
                     ]
                 )
-            except self._db.client.exceptions.TransactionCanceledException:
-                continue  # changed meanwhile
+            except self._db.client.exceptions.TransactionCanceledException as error:
+                if not lost_race(error):
+                    raise
+                continue
             return self._remember(changed)
         raise Throttled("too many changes of one leaderboard at once; try again")
 

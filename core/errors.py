@@ -18,6 +18,10 @@ class LeaderboardExists(LeaderboardError):
     """A board with this id is already there."""
 
 
+class ArchiveNotFound(LeaderboardError):
+    """No complete archive has this id."""
+
+
 class EntryNotFound(LeaderboardError):
     """The participant is not on the board."""
 

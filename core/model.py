@@ -193,6 +193,18 @@ class SubmitResult:
     previous_score: tuple[int, ...] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A period's standings, frozen; `size` is how many entries are in it so far, all if `complete`."""
+
+    id: str
+    board_id: str
+    period: str
+    taken_at: datetime
+    size: int
+    complete: bool
+
+
 T = TypeVar("T")
 
 

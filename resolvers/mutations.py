@@ -9,8 +9,10 @@ import strawberry
 from strawberry import UNSET
 
 from core import edit, moderation
-from core.periods import ALL_TIME
+from core.errors import LeaderboardNotFound
+from core.periods import ALL_TIME, resolve_period
 from core.submit import submit_score
+from core.taking import begin_archive, take_archive
 from resolvers.arguments import BoardId, ParticipantId, change, given
 from resolvers.auth import AdminOnly
 from resolvers.bulk import submit_many
@@ -29,6 +31,8 @@ from resolvers.types.board import Leaderboard
 from resolvers.types.entry import Entry
 from resolvers.types.event import RankBucketChange, TopChange
 from resolvers.types.submission import Submission, SubmissionOutcome
+
+_TAKING_SECONDS = 8.0  # a Lambda has 30
 
 RootBoardId = Annotated[strawberry.ID, strawberry.argument(name="id", description="The board's id.")]
 Reason = Annotated[str | None, strawberry.argument(description="Why, for the record.")]
@@ -228,11 +232,14 @@ class Mutation:
         not_yet("forgetParticipant")
 
     @strawberry.mutation(
-        description="Freezes a period's standings, under an id of their own. Not yet available.",
+        description="Freezes a period's standings, under an id of their own. A large board's are taken in "
+        "the background: the archive is in the board's list once it is complete. Asked for again within the "
+        "same minute, it is the same archive.",
         extensions=[AdminOnly()],
     )
     async def archive_leaderboard(
         self,
+        info: Info,
         leaderboard_id: BoardId,
         period: Annotated[
             str | None, strawberry.argument(description="Which period; all-time when left out.")
@@ -241,8 +248,17 @@ class Mutation:
             int | None, strawberry.argument(description="How many entries to keep; all when left out.")
         ] = UNSET,
     ) -> Archive:
-        """Refuse, until it can be done."""
-        not_yet("archiveLeaderboard")
+        """Take an archive, or begin to."""
+        context = info.context
+        board = await asyncio.to_thread(context.boards.get, leaderboard_id)
+        key = resolve_period(board, given(period), context.now())
+        name = await asyncio.to_thread(
+            begin_archive, context.db, board, key, context.now(), limit=given(limit)
+        )
+        archive = await asyncio.to_thread(take_archive, context.db, name, _TAKING_SECONDS)
+        if archive is None:
+            raise LeaderboardNotFound(f"there is no leaderboard {leaderboard_id!r}")
+        return Archive.of(archive)
 
     @strawberry.mutation(
         description="Tells subscribers that a participant changed rank bucket; for the stream's publisher "

@@ -114,6 +114,7 @@ def test_the_api_may_do_what_it_does_and_no_more(db: Database, boards: Boards, u
         'restoreEntry(leaderboardId: "board", participantId: "p02") { hidden }',
         'removeEntry(leaderboardId: "board", participantId: "p02") { hidden }',
         'removeEntry(leaderboardId: "TRANSACTIONAL", participantId: "p02") { hidden }',
+        'archiveLeaderboard(leaderboardId: "board", limit: 1) { id }',
         'closeLeaderboard(id: "board") { closed }',
         'reopenLeaderboard(id: "board") { closed }',
     ):
