@@ -1,16 +1,16 @@
 """A board's definition: its rules, and its form in storage. Pure."""
 
 import json
-import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from zoneinfo import ZoneInfo
+from functools import cache
+from typing import Any
 
 from core import rank_key
 from core.buckets import DEFAULT_BUCKETS, check_buckets
-from core.errors import InvalidInput, InvalidScore, NotYetAvailable
+from core.errors import InvalidInput, InvalidScore
 from core.ids import check_id, check_text
 from core.limits import MAX_COMPONENTS, MAX_ID_BYTES, MAX_RANK_KEY_BYTES, MAX_TITLE_BYTES
 from core.model import (
@@ -18,11 +18,14 @@ from core.model import (
     Component,
     CounterMode,
     PeriodKind,
+    PeriodStart,
     RankBucket,
+    Retention,
     ScoreKind,
     ScorePolicy,
     SortOrder,
     TieBreak,
+    ZoneChange,
 )
 from core.scores import MAX_DIGITS, parse
 
@@ -71,7 +74,6 @@ def define_board(
 
     Raises:
         InvalidInput: naming the field and the rule that it breaks.
-        NotYetAvailable: for periods other than ALL_TIME.
     """
     check_id("id", id)
     if title is not None:
@@ -82,10 +84,6 @@ def define_board(
         )
     if expected_size is not None and expected_size < 1:
         raise InvalidInput(f"expectedSize: must be at least 1, not {expected_size}")
-    if tuple(periods) != (PeriodKind.ALL_TIME,):
-        if not periods or len(set(periods)) != len(periods):
-            raise InvalidInput("periods: must name at least one period, and each once")
-        raise NotYetAvailable("periods: only ALL_TIME is available yet")
     board = Board(
         id=id,
         generation=_new_generation(now),
@@ -94,8 +92,8 @@ def define_board(
         components=_check_components([ComponentInput()] if components is None else components, policy),
         policy=policy,
         tie_break=tie_break,
-        periods=tuple(periods),
-        time_zone=_check_time_zone(time_zone),
+        periods=check_periods(periods),
+        time_zone=check_time_zone(time_zone),
         counter_mode=counter_mode,
         peak_writes_per_second=peak_writes_per_second,
         expected_size=expected_size,
@@ -113,7 +111,7 @@ def define_board(
 
 def board_to_json(board: Board) -> str:
     """Write a board's definition for storage."""
-    return json.dumps(asdict(board) | {"created_at": board.created_at.isoformat()}, separators=(",", ":"))
+    return json.dumps(asdict(board), separators=(",", ":"), default=datetime.isoformat)
 
 
 def board_from_json(text: str) -> Board:
@@ -132,27 +130,53 @@ def board_from_json(text: str) -> Board:
             "counter_mode": CounterMode(stored["counter_mode"]),
             "rank_buckets": tuple(RankBucket(**one) for one in stored["rank_buckets"]),
             "created_at": datetime.fromisoformat(stored["created_at"]),
+            "zone_changes": tuple(_zone_change(one) for one in stored.get("zone_changes", ())),
+            "retention": Retention(**stored.get("retention", {})),
         }
     )
+
+
+def check_periods(kinds: Sequence[PeriodKind]) -> tuple[PeriodKind, ...]:
+    """Check the kinds of period that a board is to have.
+
+    Raises:
+        InvalidInput: there is none, or one twice.
+    """
+    if not kinds or len(set(kinds)) != len(kinds):
+        raise InvalidInput("periods: must name at least one period, and each once")
+    return tuple(kinds)
+
+
+def check_time_zone(name: str) -> str:
+    """Check that a time zone is one of the IANA's.
+
+    Raises:
+        InvalidInput: it is not.
+    """
+    if name not in _time_zones():
+        raise InvalidInput(f"timeZone: must be an IANA name such as Europe/Rome, not {name[:64]!r}")
+    return name
+
+
+@cache
+def _time_zones() -> frozenset[str]:
+    from importlib.resources import files  # noqa: PLC0415 - only those who make a board wait for it
+
+    # The package's list, since a machine's own may lack names, or hold such as are no zones.
+    return frozenset(files("tzdata").joinpath("zones").read_text().split()) - {"Factory"}
+
+
+def _zone_change(stored: dict[str, Any]) -> ZoneChange:
+    starts = tuple(
+        PeriodStart(PeriodKind(one["kind"]), datetime.fromisoformat(one["at"]), one["key"])
+        for one in stored["starts"]
+    )
+    return ZoneChange(stored["before"], starts)
 
 
 def _new_generation(now: datetime) -> str:
     """A name that no earlier board of the same id had: the time, and chance for two in one moment."""
     return f"{int(now.astimezone(UTC).timestamp() * 1000):x}{secrets.token_hex(2)}"
-
-
-def _check_time_zone(name: str) -> str:
-    # ZoneInfo takes a file's path too, so the shape is checked first.
-    if re.fullmatch(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*", name):
-        try:
-            ZoneInfo(name)
-        except (OSError, ValueError):  # ZoneInfoNotFoundError among them is a KeyError
-            pass
-        except KeyError:
-            pass
-        else:
-            return name
-    raise InvalidInput(f"timeZone: must be an IANA name such as Europe/Rome, not {name[:64]!r}")
 
 
 def _check_components(inputs: Sequence[ComponentInput], policy: ScorePolicy) -> tuple[Component, ...]:

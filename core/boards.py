@@ -3,17 +3,19 @@
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from core.audit import AuditAction, Deed, record
-from core.board import board_from_json, board_to_json
+from core.board import board_from_json, board_to_json, check_periods, check_time_zone
 from core.buckets import check_buckets
 from core.database import Database, batch_get, lost_race
 from core.errors import LeaderboardExists, LeaderboardNotFound, Throttled, VersionConflict
 from core.ids import check_id, check_text
 from core.limits import MAX_BOARDS_PAGE, MAX_TITLE_BYTES, check_limit
-from core.model import UNSET, Board, Page, RankBucket, Unset
+from core.model import UNSET, Board, Page, PeriodKind, RankBucket, Retention, Unset
 from core.pages import decode_token, encode_token
+from core.periods import change_zone
 from core.tables import BOARD_INDEX
 
 if TYPE_CHECKING:
@@ -28,12 +30,13 @@ class Boards:
     """The boards of one database, remembered for a few seconds, since every request needs its own.
 
     What others change is seen within `cache_seconds`; nothing of a board's order can change, only its title,
-    buckets and the like, and a deleted board's generation.
+    buckets and the like, and a deleted board's generation. `retention` is what new boards get.
     """
 
-    def __init__(self, db: Database, cache_seconds: float = 5.0) -> None:
+    def __init__(self, db: Database, cache_seconds: float = 5.0, retention: Retention | None = None) -> None:
         self._db = db
         self._cache_seconds = cache_seconds
+        self._retention = retention
         self._cache: dict[str, tuple[float, Board]] = {}
 
     def create(self, board: Board) -> Board:
@@ -44,6 +47,8 @@ class Boards:
 
         Costs one conditional PutItem: a write unit a KB, and as much for the list.
         """
+        if self._retention is not None:
+            board = replace(board, retention=self._retention)
         try:
             self._db.client.put_item(
                 TableName=self._db.tables.boards,
@@ -107,8 +112,15 @@ class Boards:
         *,
         title: str | Unset | None = UNSET,
         rank_buckets: Sequence[RankBucket] | Unset = UNSET,
+        periods: Sequence[PeriodKind] | Unset = UNSET,
+        time_zone: str | Unset = UNSET,
+        now: datetime | None = None,
     ) -> Board:
         """Change a board that nobody changed since `version`.
+
+        A kind of period that is added counts what is submitted from then on; one that is dropped takes no
+        more and cannot be asked for, and its entries go when they were to. Another time zone holds from the
+        next period of each kind on.
 
         Raises:
             LeaderboardNotFound: no board has this id.
@@ -128,6 +140,10 @@ class Boards:
             changed = replace(changed, title=title)
         if not isinstance(rank_buckets, Unset):
             changed = replace(changed, rank_buckets=check_buckets(rank_buckets))
+        if not isinstance(periods, Unset):
+            changed = replace(changed, periods=check_periods(periods))
+        if not isinstance(time_zone, Unset) and check_time_zone(time_zone) != current.time_zone:
+            changed = change_zone(changed, time_zone, now or datetime.now(UTC))
         try:
             self._db.client.put_item(
                 TableName=self._db.tables.boards,

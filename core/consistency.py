@@ -15,7 +15,7 @@ from core.growth import grow, load_tree, mark_growing, twigs
 from core.index import read_keys
 from core.keys import split_standings
 from core.model import Board
-from core.nodes import TREES_NODE, counts_of, get_node, node_key, now_ms, partitions, query_nodes
+from core.nodes import TREES_NODE, counts_of, expiry, get_node, node_key, now_ms, partitions, query_nodes
 from core.rewriting import Progress, rewrite
 from core.top import TOP_KEPT, TOP_NODE, read_top, renew_top
 from core.tree import edges_name, node_name
@@ -101,7 +101,7 @@ def rebuild(
     Costs a write unit an entry, half a read unit for each 4 KB of the index, several times, and what the new
     tree's growth takes.
     """
-    new, born = _begin(db, standings)
+    new, born = _begin(db, board, standings)
     time.sleep(max(0.0, born + TRUST - now_ms()) / 1000)
     renew_top(db, board, standings)
     rewrite(db, board, standings, b"", None, born, progress)
@@ -120,7 +120,7 @@ def rebuild(
         else:
             _give_up(db, board, standings, new)
             return report
-    _use(db, standings, new)
+    _use(db, board, standings, new)
     time.sleep(LEAD / 1000)  # until no process reads or counts the old one
     _drop_others(db, board, standings, new)
     mark_growing(db, standings)
@@ -161,7 +161,7 @@ def _compare(db: Database, board: Board, standings: str, tree: int) -> CheckRepo
     return CheckReport(len(keys), len(found), tuple(drifts))
 
 
-def _begin(db: Database, standings: str) -> tuple[int, int]:
+def _begin(db: Database, board: Board, standings: str) -> tuple[int, int]:
     """Announce another tree, or find the one that was announced: its number and its birth."""
     while True:
         trees = _read_trees(db, standings)
@@ -170,11 +170,11 @@ def _begin(db: Database, standings: str) -> tuple[int, int]:
                 return tree, born
         new = trees.last + 1
         begun = replace(trees, born={**trees.born, new: now_ms() + LEAD}, last=new)
-        if _write_trees(db, standings, trees, begun):
+        if _write_trees(db, board, standings, trees, begun):
             return new, begun.born[new]
 
 
-def _use(db: Database, standings: str, tree: int) -> None:
+def _use(db: Database, board: Board, standings: str, tree: int) -> None:
     """Have readers use a tree, and nobody count another."""
     while True:
         trees = _read_trees(db, standings)
@@ -182,7 +182,9 @@ def _use(db: Database, standings: str, tree: int) -> None:
             return
         if tree not in trees.born:
             raise VersionConflict("another rebuild has given this one up; run it again")
-        if _write_trees(db, standings, trees, replace(trees, current=tree, born={tree: trees.born[tree]})):
+        if _write_trees(
+            db, board, standings, trees, replace(trees, current=tree, born={tree: trees.born[tree]})
+        ):
             return
 
 
@@ -193,7 +195,7 @@ def _give_up(db: Database, board: Board, standings: str, tree: int) -> None:
         if tree not in trees.born or trees.current == tree:
             return
         born = {number: when for number, when in trees.born.items() if number != tree}
-        if _write_trees(db, standings, trees, replace(trees, born=born)):
+        if _write_trees(db, board, standings, trees, replace(trees, born=born)):
             break
     time.sleep(LEAD / 1000)
     _drop_others(db, board, standings, trees.current)
@@ -218,10 +220,11 @@ def _read_trees(db: Database, standings: str) -> _Trees:
     return _Trees(current, born, last, revision)
 
 
-def _write_trees(db: Database, standings: str, old: _Trees, new: _Trees) -> bool:
+def _write_trees(db: Database, board: Board, standings: str, old: _Trees, new: _Trees) -> bool:
     """Write the `trees` item, unless another process has since it was read."""
     item = {
         **node_key(standings, TREES_NODE),
+        **expiry(board, standings),
         "current": {"N": str(new.current)},
         "born": {"M": {str(tree): {"N": str(when)} for tree, when in new.born.items()}},
         "last": {"N": str(new.last)},

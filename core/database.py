@@ -44,17 +44,20 @@ _THROTTLES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The names of the four tables."""
+    """The names of the five tables."""
 
     scores: str
     counters: str
     boards: str
     archives: str
+    receipts: str
 
     @classmethod
     def with_prefix(cls, prefix: str) -> "Tables":
         """Name the tables of the stack called `prefix`."""
-        return cls(*(f"{prefix}-{table}" for table in ("scores", "counters", "boards", "archives")))
+        return cls(
+            *(f"{prefix}-{table}" for table in ("scores", "counters", "boards", "archives", "receipts"))
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ INLINE         the write, and after it the counts; a death in between leaves a d
 import random
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -18,7 +19,7 @@ from core.deltas import Change, read_entry
 from core.errors import Throttled
 from core.guard import failed_item
 from core.model import Board, CounterMode
-from core.nodes import node_key, now_ms, partitions
+from core.nodes import expiry, node_key, now_ms, partitions
 from core.parallel import run_all
 from core.tree import node_name
 from core.trees import Trees
@@ -35,6 +36,16 @@ _ATTEMPTS = 30
 _PASSING = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 _BASE_DELAY = 0.002  # seconds
 _MAX_DELAY = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class EntryWrite:
+    """A change of one entry, as `write_entry` takes it."""
+
+    key: "Key"
+    change: dict[str, Any]
+    before: Item | None
+    after: Item
 
 
 def write_entry(
@@ -65,10 +76,10 @@ def write_entry(
         mode = CounterMode.TRANSACTIONAL
     if mode is CounterMode.TRANSACTIONAL:
         counts = _node_updates(db, board, key, before, after)
-        pinned = _pin(change, before or {})
+        change = _pin(change, before or {})
         if counts:
-            return _transact(db, key, pinned, counts, before or {})
-        change = pinned
+            refused = _transact(db, [_part(db, key, change), *counts])
+            return (before or {}, None) if refused is None else ({}, refused[0])
     operation = db.client.update_item if "UpdateExpression" in change else db.client.delete_item
     try:
         answer = operation(
@@ -103,6 +114,7 @@ def _node_updates(
     if change.old is None and change.new is None:
         return []
     partition = random.choice(partitions(board, standings))
+    sets = {"as_of": {"N": str(now_ms())}, **expiry(board, standings)}
     updates: list[TransactWriteItemTypeDef] = []
     for (tree, path), steps in Trees(db).steps(board, standings, [change]).items():
         moved = Counter[int]()
@@ -116,9 +128,9 @@ def _node_updates(
                     "Update": {
                         "TableName": db.tables.counters,
                         "Key": node_key(partition, node_name(tree, path)),
-                        "UpdateExpression": f"SET as_of = :at ADD {names}",
+                        "UpdateExpression": f"SET {', '.join(f'{one} = :{one}' for one in sets)} ADD {names}",
                         "ExpressionAttributeValues": {
-                            ":at": {"N": str(now_ms())},
+                            **{f":{one}": value for one, value in sets.items()},
                             **{f":c{child:02x}": {"N": str(by)} for child, by in adds.items()},
                         },
                     }
@@ -144,34 +156,63 @@ def _pin(change: dict[str, Any], before: Item) -> dict[str, Any]:
     return {**change, "ConditionExpression": condition, "ExpressionAttributeValues": values}
 
 
-def _transact(
-    db: Database,
-    key: "Key",
-    change: dict[str, Any],
-    counts: "list[TransactWriteItemTypeDef]",
-    before: Item,
-) -> tuple[Item, Item | None]:
+def write_together(
+    db: Database, board: Board, writes: Sequence[EntryWrite], also: "TransactWriteItemTypeDef | None"
+) -> list[Item | None] | None:
+    """Change several entries, and write `also`, all or none: gives None once done.
+
+    If any condition fails, gives for each entry, and for `also` behind them, the item that stands instead of
+    the one expected, None where its condition holds. The counts of a TRANSACTIONAL and of an INLINE board are
+    in the transaction.
+
+    Raises:
+        Throttled: other transactions got in the way too often; nothing is stored.
+
+    Costs two write units a KB for each item, and what moves on the index.
+    """
+    parts = []
+    counts = []
+    for write in writes:
+        change = write.change
+        if board.counter_mode is not CounterMode.STREAM:
+            change = _pin(change, write.before or {})
+            counts += _node_updates(db, board, write.key, write.before, write.after)
+        parts.append(_part(db, write.key, change))
+    parts += [also] if also else []
+    refused = _transact(db, [*parts, *counts])
+    return None if refused is None else refused[: len(parts)]
+
+
+def _part(db: Database, key: "Key", change: dict[str, Any]) -> "TransactWriteItemTypeDef":
+    kind = "Update" if "UpdateExpression" in change else "Delete"
     write = {
         "TableName": db.tables.scores,
         "Key": key,
         **change,
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
-    kind = "Update" if "UpdateExpression" in change else "Delete"
-    items = cast("list[TransactWriteItemTypeDef]", [{kind: write}, *counts])
+    return cast("TransactWriteItemTypeDef", {kind: write})
+
+
+def _transact(db: Database, items: "list[TransactWriteItemTypeDef]") -> list[Item | None] | None:
+    """Write all or none; where a condition fails, gives the items that failed theirs, None for the others."""
     for attempt in range(_ATTEMPTS):
         try:
             db.client.transact_write_items(TransactItems=items)
         except db.client.exceptions.TransactionCanceledException as error:
             reasons = _reasons(error)
-            if reasons[0].get("Code") == "ConditionalCheckFailed":
-                return {}, reasons[0].get("Item", {})
+            failed = [reason.get("Code") == "ConditionalCheckFailed" for reason in reasons]
+            if any(failed):
+                return [
+                    reason.get("Item", {}) if fails else None
+                    for reason, fails in zip(reasons, failed, strict=True)
+                ]
             if not any(reason.get("Code") in _PASSING for reason in reasons):
                 raise
-            # Another transaction holds one of the nodes: all counts commute, so it is only a matter of turns.
+            # Another transaction holds one of the items: counts commute, so it is only a matter of turns.
             time.sleep(random.uniform(0, min(_MAX_DELAY, _BASE_DELAY * 2**attempt)))
             continue
-        return before, None
+        return None
     raise Throttled("too many submissions cross the same counters at once; nothing was stored, try again")
 
 

@@ -10,8 +10,10 @@ Each step is one conditional write or can be done again, so any process may take
 import logging
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from core.boards import Boards
 from core.database import Database
@@ -19,13 +21,27 @@ from core.edges import choose_edges
 from core.index import read_keys
 from core.keys import split_standings
 from core.model import Board
-from core.nodes import Item, counts_of, merge_shards, node_key, now_ms, pack_edges, partitions, query_nodes
+from core.nodes import (
+    Item,
+    counts_of,
+    expiry,
+    merge_shards,
+    node_key,
+    now_ms,
+    pack_edges,
+    partitions,
+    query_nodes,
+)
 from core.parallel import run_all
+from core.periods import is_expired
 from core.rank_key import just_above, score_bytes, worst_score
 from core.rewriting import rewrite
 from core.scale import Path
 from core.tree import Node, edges_name, node_name, path_of
 from core.trees import LEAD, TRUST, Trees
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
 GROW_AT = 256  # entries in a leaf
 # Entries in a leaf of one score. Its rank is known without looking into it, only positions among the ties are
@@ -72,10 +88,11 @@ def grow_all(db: Database, boards: Boards) -> int:
     """
     left = 0
     for standings, marked_at in growing(db).items():
-        board_id, _, generation = split_standings(standings)
+        board_id, period, generation = split_standings(standings)
         board = boards.get_generation(board_id, generation)
         try:
-            more = board is not None and grow(db, board, standings)
+            lives = board is not None and not is_expired(board, period, datetime.now(UTC))
+            more = board is not None and lives and grow(db, board, standings)
         except Exception:
             _log.exception("the counter tree of %s could not grow, trying again", standings)
             more = True
@@ -179,7 +196,8 @@ def _announce(db: Database, board: Board, standings: str, tree: int, twig: Twig)
     edges = choose_edges(keys, score_bytes(board), twig.low, twig.high) if due else ()
     if not edges:
         return False
-    born = {"N": str(now_ms() + LEAD)}
+    born: AttributeValueTypeDef = {"N": str(now_ms() + LEAD)}
+    sets: dict[str, AttributeValueTypeDef] = {f"g{twig.child:02x}": born, **expiry(board, standings)}
     with suppress(db.client.exceptions.TransactionCanceledException):  # another process announced it
         db.client.transact_write_items(
             TransactItems=[
@@ -188,6 +206,7 @@ def _announce(db: Database, board: Board, standings: str, tree: int, twig: Twig)
                         "TableName": db.tables.counters,
                         "Item": {
                             **node_key(standings, edges_name(tree, twig.node)),
+                            **expiry(board, standings),
                             "edges": {"B": pack_edges(edges)},
                             "born": born,
                         },
@@ -198,9 +217,9 @@ def _announce(db: Database, board: Board, standings: str, tree: int, twig: Twig)
                     "Update": {
                         "TableName": db.tables.counters,
                         "Key": node_key(standings, node_name(tree, twig.path)),
-                        "UpdateExpression": f"SET g{twig.child:02x} = :born",
+                        "UpdateExpression": "SET " + ", ".join(f"{one} = :{one}" for one in sets),
                         "ConditionExpression": f"attribute_not_exists(g{twig.child:02x})",
-                        "ExpressionAttributeValues": {":born": born},
+                        "ExpressionAttributeValues": {f":{one}": value for one, value in sets.items()},
                     }
                 },
             ]

@@ -7,13 +7,13 @@ for periods in which the participant has no entry yet, and lists who is hidden, 
     ~marks#race#g1#3     ann     is_hidden, removed_at; 3 is the participant's index shard
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from core.archive_items import archive_key, query_archive
-from core.database import Database
+from core.database import Database, batch_get
 from core.errors import EntryRemoved
 from core.keys import shard_of
 from core.model import Board
@@ -35,13 +35,18 @@ class Mark:
     removed_at: datetime | None = None
 
 
-def read_mark(db: Database, board: Board, participant_id: str) -> Mark:
-    """Read a participant's mark: a read unit."""
-    answer = db.client.get_item(
-        TableName=db.tables.archives, Key=_key(board, participant_id), ConsistentRead=True
-    )
-    item = answer.get("Item", {})
-    return Mark(hidden=item.get("is_hidden", {}).get("BOOL", False), removed_at=removed_at(item))
+UNMARKED = Mark()
+
+
+def read_marks(db: Database, board: Board, participant_ids: Collection[str]) -> dict[str, Mark]:
+    """Read participants' marks, leaving out those who have none: a read unit each."""
+    keys = [_key(board, participant_id) for participant_id in participant_ids]
+    return {
+        item["chunk"]["S"]: Mark(
+            hidden=item.get("is_hidden", {}).get("BOOL", False), removed_at=removed_at(item)
+        )
+        for item in batch_get(db, db.tables.archives, keys, consistent=True)
+    }
 
 
 def mark_hidden(db: Database, board: Board, participant_id: str) -> "TransactWriteItemTypeDef":

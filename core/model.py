@@ -99,11 +99,44 @@ class RankBucket:
     top_percent: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long a board takes late scores, and keeps what does not stay for ever.
+
+    A late score is taken for `grace_hours` after the end of the period that it was achieved in. A period's
+    entries stay for so many days after its end; submission ids are remembered for `submission_id_days`.
+    """
+
+    grace_hours: int = 24
+    daily_days: int = 35
+    weekly_days: int = 365
+    monthly_days: int = 1095
+    submission_id_days: int = 7
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodStart:
+    """From when on a kind's periods follow another time zone, and the first one that does."""
+
+    kind: PeriodKind
+    at: datetime
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneChange:
+    """A change of a board's time zone: the one before, and where each kind's periods changed over."""
+
+    before: str
+    starts: tuple[PeriodStart, ...]
+
+
 @dataclass(frozen=True)
 class Board:
     """A leaderboard's definition. `generation` tells it from an earlier board of the same id.
 
     While it is `closed` it takes no submissions.
+    `time_zone` is the newest one; `zone_changes`, oldest first, tell which periods follow an earlier one.
     """
 
     id: str
@@ -121,6 +154,8 @@ class Board:
     rank_buckets: tuple[RankBucket, ...]
     created_at: datetime
     closed: bool = False
+    zone_changes: tuple[ZoneChange, ...] = ()
+    retention: Retention = Retention()
 
     @cached_property
     def shards(self) -> int:
@@ -185,7 +220,10 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class SubmitResult:
-    """What a submission did. `previous_score` is the all-time one that stood before it."""
+    """What a submission did: `accepted` if any period's entry changed.
+
+    `entries` are those of its periods as they stand now, `previous_score` the all-time one that stood before.
+    """
 
     accepted: bool
     duplicate: bool

@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 from core.database import Database, batch_get
 from core.guard import failed_item, guard_name, guard_value, not_counted, outdated
-from core.keys import SEPARATOR
+from core.keys import SEPARATOR, split_standings
 from core.memory import REMEMBERED
 from core.model import Board, CounterMode
+from core.periods import expires_at
 from core.scale import counter_shards
+from core.tables import TTL_ATTRIBUTE
 from core.tree import Step, node_name
 
 if TYPE_CHECKING:
@@ -41,7 +43,13 @@ Item = Mapping[str, Any]
 
 
 def add_steps(
-    db: Database, shard_id: str, standings: str, name: str, node_steps: Sequence[Step], at: datetime
+    db: Database,
+    shard_id: str,
+    board: Board,
+    standings: str,
+    name: str,
+    node_steps: Sequence[Step],
+    at: datetime,
 ) -> Item:
     """Add to a node what is not in it yet of one stream shard's steps, and give the item as it is then.
 
@@ -49,6 +57,7 @@ def add_steps(
     are, only that one, in vain.
     """
     guard = guard_name(shard_id)
+    goes = expiry(board, standings)
     item: Item = {}
     while node_steps:
         by_child = Counter[int]()
@@ -61,12 +70,14 @@ def add_steps(
                 TableName=db.tables.counters,
                 Key=node_key(standings, name),
                 UpdateExpression=f"SET {guard} = :last, as_of = :at"
+                + "".join(f", {one} = :{one}" for one in goes)
                 + (" ADD " + ", ".join(f"c{child:02x} :c{child:02x}" for child in moved) if moved else ""),
                 ConditionExpression=f"attribute_not_exists({guard}) OR {guard}[0] < :first",
                 ExpressionAttributeValues={
                     ":first": {"N": str(node_steps[0].sequence)},
                     ":last": guard_value(node_steps[-1].sequence, now_ms()),
                     ":at": {"N": str(int(at.timestamp() * 1000))},
+                    **{f":{one}": when for one, when in goes.items()},
                     **{f":c{child:02x}": {"N": str(by)} for child, by in moved.items()},
                 },
                 ReturnValues="ALL_NEW",
@@ -197,6 +208,12 @@ def remember_root(db: Database, standings: str, counts: Mapping[int, int]) -> No
     if len(db.memory.roots) > REMEMBERED:
         db.memory.roots.clear()
     db.memory.roots[standings] = (time.monotonic(), counts)
+
+
+def expiry(board: Board, standings: str) -> "dict[str, AttributeValueTypeDef]":
+    """Give the attribute by which an item of an order's derived data goes with its period; none for ever."""
+    at = expires_at(board, split_standings(standings)[1])
+    return {} if at is None else {TTL_ATTRIBUTE: {"N": str(int(at.timestamp()))}}
 
 
 def node_key(standings: str, name: str) -> "dict[str, AttributeValueTypeDef]":

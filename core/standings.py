@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from core.boards import Boards
@@ -16,6 +17,7 @@ from core.model import Board, Entry, Page, Place
 from core.nodes import read_size
 from core.pages import decode_token, encode_token
 from core.parallel import run_all
+from core.periods import is_expired
 from core.top import read_top
 
 if TYPE_CHECKING:
@@ -135,8 +137,8 @@ def participant_entries(
 ) -> Page[Entry]:
     """Read a page of every board and period that a participant stands on, in the order of their keys.
 
-    Entries of boards that are gone, or were made anew since, are passed over. Costs half a read unit for
-    each 4 KB, and the boards that are not remembered.
+    Entries of boards that are gone, or were made anew since, and of periods that are gone, are passed over.
+    Costs half a read unit for each 4 KB, and the boards that are not remembered.
 
     Raises:
         InvalidInput: the id, the limit or the token.
@@ -146,13 +148,16 @@ def participant_entries(
     listing = f"participant {participant_id}"
     after = None if next_token is None else decode_token(listing, next_token).decode()
     found: list[Entry] = []
+    now = datetime.now(UTC)
     while True:
         items, more = _participant_items(db, participant_id, limit - len(found), after)
         parts = [split_standings(item["standings"]["S"]) for item in items]
         known = boards.get_many(board_id for board_id, _, _ in parts)
         for item, (board_id, period, generation) in zip(items, parts, strict=True):
             board = known.get(board_id)
-            if board is not None and board.generation == generation and is_entry(item):
+            if board is None or board.generation != generation or is_expired(board, period, now):
+                continue
+            if is_entry(item):
                 found.append(entry_from_item(board, period, item))
         after = items[-1]["standings"]["S"] if items else after
         if not more:

@@ -9,7 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from core.memory import REMEMBERED
 from core.model import Board, CounterMode
 from core.nodes import add_steps, counts_of, drop_guards, now_ms
 from core.parallel import run_all
+from core.periods import is_expired
 from core.rewriting import rewrite_late
 from core.scale import Path
 from core.top import follow_top
@@ -98,10 +99,11 @@ def _count_apart(
 
 
 def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes: Sequence[Change]) -> None:
-    board_id, _, generation = split_standings(standings)
+    board_id, period, generation = split_standings(standings)
     board = boards.get_generation(board_id, generation)
-    if board is None:
-        return  # late records of a board that is gone
+    # Late records of a board that is gone, or entries that go with their period: so do its counters.
+    if board is None or is_expired(board, period, datetime.now(UTC)):
+        return
     calls: list[Callable[[], None]] = [partial(follow_top, db, shard_id, board, standings, changes)]
     trees = Trees(db)
     if board.counter_mode is CounterMode.STREAM:
@@ -126,7 +128,7 @@ def _count_node(
     newest: datetime,
 ) -> None:
     read_at = now_ms()
-    item = add_steps(db, shard_id, standings, node_name(*node), node_steps, newest)
+    item = add_steps(db, shard_id, board, standings, node_name(*node), node_steps, newest)
     drop_guards(db, standings, node_name(*node), item)
     trees = Trees(db)
     known = trees.learn(board, standings, *node, item, read_at)

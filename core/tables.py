@@ -62,6 +62,12 @@ def definitions(db: Database) -> list["CreateTableInputTypeDef"]:
             "AttributeDefinitions": _attributes(archive="S", chunk="S"),
             "KeySchema": _key("archive", "chunk"),
         },
+        {
+            "TableName": tables.receipts,
+            "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": _attributes(receipt="S"),
+            "KeySchema": _key("receipt"),
+        },
     ]
 
 
@@ -75,11 +81,16 @@ def create_tables(db: Database) -> None:
         db.client.get_waiter("table_exists").wait(
             TableName=definition["TableName"], WaiterConfig={"Delay": 1}
         )
-        if definition["TableName"] == db.tables.scores:
+        if definition["TableName"] in expiring(db):
             db.client.update_time_to_live(
-                TableName=db.tables.scores,
+                TableName=definition["TableName"],
                 TimeToLiveSpecification={"Enabled": True, "AttributeName": TTL_ATTRIBUTE},
             )
+
+
+def expiring(db: Database) -> set[str]:
+    """Name the tables whose items go by themselves, some time after what their `TTL_ATTRIBUTE` says."""
+    return {db.tables.scores, db.tables.counters, db.tables.archives, db.tables.receipts}
 
 
 def _attributes(**types: "ScalarAttributeTypeType") -> list["AttributeDefinitionTypeDef"]:

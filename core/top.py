@@ -10,7 +10,7 @@ from core.guard import GUARD, guard_name, guard_value, not_counted, outdated
 from core.index import read_run
 from core.keys import split_standings
 from core.model import Board
-from core.nodes import Item, get_node, node_key, now_ms
+from core.nodes import Item, expiry, get_node, node_key, now_ms
 
 if TYPE_CHECKING:
     from core.items import Key
@@ -67,7 +67,8 @@ def follow_top(db: Database, shard_id: str, board: Board, standings: str, change
             top = _merge(_look(db, board, standings, known), latest(changes))
         elif item and top == known and not any(_belongs(change.new, top) for change in changes):
             return
-        if _write(db, standings, item, top, looked_at, {guard: guard_value(changes[-1].sequence, now_ms())}):
+        counted = {guard: guard_value(changes[-1].sequence, now_ms())}
+        if _write(db, board, standings, item, top, looked_at, counted):
             return
 
 
@@ -77,11 +78,17 @@ def renew_top(db: Database, board: Board, standings: str) -> None:
     while not written:
         item = get_node(db, standings, TOP_NODE, consistent=True)
         top = _look(db, board, standings, Top([], whole=False))
-        written = _write(db, standings, item, top, now_ms(), {})
+        written = _write(db, board, standings, item, top, now_ms(), {})
 
 
 def _write(
-    db: Database, standings: str, item: Item, top: Top, looked_at: int | None, counted: dict[str, Any]
+    db: Database,
+    board: Board,
+    standings: str,
+    item: Item,
+    top: Top,
+    looked_at: int | None,
+    counted: dict[str, Any],
 ) -> bool:
     """Write a top in the place of `item`, unless another consumer has been faster; says whether it did."""
     revision = item.get("revision", {"N": "0"})
@@ -94,6 +101,7 @@ def _write(
             Item={
                 **guards,
                 **node_key(standings, TOP_NODE),
+                **expiry(board, standings),
                 "revision": {"N": str(int(revision["N"]) + 1)},
                 "whole": {"BOOL": top.whole},
                 "entries": {"L": [{"M": one} for one in top.items]},

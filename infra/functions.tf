@@ -50,6 +50,7 @@ resource "aws_lambda_function" "function" {
     variables = {
       LEADERBOARD_NAME_PREFIX = var.name_prefix
       LEADERBOARD_TRACING     = tostring(var.tracing)
+      LEADERBOARD_RETENTION   = jsonencode(var.retention)
     }
   }
 

@@ -10,6 +10,7 @@ locals {
     counters = aws_dynamodb_table.counters
     boards   = aws_dynamodb_table.boards
     archives = aws_dynamodb_table.archives
+    receipts = aws_dynamodb_table.receipts
   }
 }
 
@@ -96,6 +97,11 @@ resource "aws_dynamodb_table" "counters" {
     type = "S"
   }
 
+  ttl {
+    attribute_name = "expires_at"
+    enabled        = true
+  }
+
   point_in_time_recovery {
     enabled = var.point_in_time_recovery
   }
@@ -169,6 +175,39 @@ resource "aws_dynamodb_table" "archives" {
   attribute {
     name = "chunk"
     type = "S"
+  }
+
+  ttl {
+    attribute_name = "expires_at"
+    enabled        = true
+  }
+
+  point_in_time_recovery {
+    enabled = var.point_in_time_recovery
+  }
+
+  server_side_encryption {
+    enabled     = var.kms_key_arn != null
+    kms_key_arn = var.kms_key_arn
+  }
+}
+
+# As many writes as submissions with an id: on demand always, as nothing waits for it to scale.
+resource "aws_dynamodb_table" "receipts" {
+  name                        = "${var.name_prefix}-receipts"
+  billing_mode                = "PAY_PER_REQUEST"
+  hash_key                    = "receipt"
+  deletion_protection_enabled = var.deletion_protection
+  tags                        = var.tags
+
+  attribute {
+    name = "receipt"
+    type = "S"
+  }
+
+  ttl {
+    attribute_name = "expires_at"
+    enabled        = true
   }
 
   point_in_time_recovery {

@@ -228,3 +228,24 @@ variable "alarm_actions" {
   type        = list(string)
   default     = []
 }
+
+variable "retention" {
+  description = "What new leaderboards get: hours after a period's end in which late scores still count there, days after its end that its entries stay, and days that submission ids are remembered. Leaderboards that exist keep theirs."
+  type = object({
+    grace_hours        = optional(number, 24)
+    daily_days         = optional(number, 35)
+    weekly_days        = optional(number, 365)
+    monthly_days       = optional(number, 1095)
+    submission_id_days = optional(number, 7)
+  })
+  default = {}
+
+  validation {
+    condition = (
+      alltrue([for one in values(var.retention) : one == floor(one) && one >= 0 && one <= 36500]) &&
+      min(var.retention.daily_days, var.retention.weekly_days, var.retention.monthly_days) * 24 > var.retention.grace_hours &&
+      var.retention.submission_id_days >= 1
+    )
+    error_message = "retention: whole numbers up to 36500; entries stay for longer than the grace, and ids are remembered for at least a day."
+  }
+}

@@ -16,7 +16,7 @@ from resolvers.settings import Settings
 configure_logging()
 _settings = Settings.from_environment()
 _db = _settings.connect()
-_boards = Boards(_db)
+_boards = Boards(_db, retention=_settings.retention)
 _runner = asyncio.Runner()  # one loop for all invocations, with its threads
 
 gc.freeze()

@@ -38,6 +38,11 @@ def or_default(value: T | None, default: T) -> T:
     return default if value is None else value
 
 
+def or_kept(value: T | None) -> T | model.Unset:
+    """Read a field of an update that cannot be cleared: left out or null keeps what is there."""
+    return model.UNSET if value is strawberry.UNSET or value is None else value
+
+
 def change(value: T | None) -> T | model.Unset | None:
     """Read a field of an update: left out keeps what is there, null clears it."""
     return model.UNSET if value is strawberry.UNSET else value

@@ -19,7 +19,8 @@ from resolvers.settings import Settings
 configure_logging()
 _settings = Settings.from_environment()
 _db = _settings.connect()
-_app = Mangum(build_app(_db, Boards(_db), {role.value: role for role in Role}), lifespan="off")
+_boards = Boards(_db, retention=_settings.retention)
+_app = Mangum(build_app(_db, _boards, {role.value: role for role in Role}), lifespan="off")
 
 gc.freeze()
 gc.enable()

@@ -10,7 +10,6 @@ from core import board, model
 from core.buckets import DEFAULT_BUCKETS
 from core.submit import Submission
 from resolvers.arguments import given, or_default
-from resolvers.errors import not_yet
 from resolvers.scalars import AWSJSON
 from resolvers.types.enums import RankChangeCause
 
@@ -79,14 +78,13 @@ class CreateLeaderboardInput:
     )
     periods: list[model.PeriodKind] | None = strawberry.field(
         default_factory=lambda: [model.PeriodKind.ALL_TIME],
-        description="The periods that have standings. Others than ALL_TIME: not yet available.",
+        description="The periods that have standings; a submission reaches the current one of each.",
     )
     time_zone: str | None = strawberry.field(
         default="UTC", description="The IANA time zone that the periods follow."
     )
     counter_mode: model.CounterMode | None = strawberry.field(
-        default=model.CounterMode.STREAM,
-        description="How the rank counters are kept. Others than STREAM: not yet available.",
+        default=model.CounterMode.STREAM, description="How the rank counters are kept."
     )
     peak_writes_per_second: int | None = strawberry.field(
         default=1000, description="The most submissions a second; sizes the rank index."
@@ -104,7 +102,6 @@ class CreateLeaderboardInput:
 
         Raises:
             InvalidInput: naming the field and the rule that it breaks.
-            NotYetAvailable: for what later versions bring.
         """
         components = given(self.components)
         buckets = given(self.rank_buckets)
@@ -135,10 +132,12 @@ class UpdateLeaderboardInput:
         default=UNSET, description="Best first; null brings back the default ones."
     )
     periods: list[model.PeriodKind] | None = strawberry.field(
-        default=UNSET, description="The periods that have standings. Not yet available."
+        default=UNSET,
+        description="The periods that have standings. Added ones start empty, dropped ones take no more.",
     )
     time_zone: str | None = strawberry.field(
-        default=UNSET, description="The IANA time zone that the periods follow. Not yet available."
+        default=UNSET,
+        description="The IANA time zone that the periods follow, each kind from its next period on.",
     )
 
     def unpack_rank_buckets(self) -> Sequence[model.RankBucket] | model.Unset:
@@ -160,28 +159,27 @@ class SubmitScoreInput:
         description='The exact value, one string a component; one alone needs no list: "9011".'
     )
     achieved_at: datetime | None = strawberry.field(
-        default=UNSET, description="When it was achieved; now when left out."
+        default=UNSET,
+        description="When it was achieved, which tells its periods; now when left out. Refused once one of "
+        "them has been over for longer than the board's grace.",
     )
     submission_id: strawberry.ID | None = strawberry.field(
-        default=UNSET, description="Makes a retry safe. Not yet available."
+        default=UNSET,
+        description="Makes a retry safe: it changes nothing and is answered alike. The same id with another "
+        "body is a conflict. Remembered for a week unless the stack says another.",
     )
     display_name: str | None = strawberry.field(default=UNSET, description="The participant's name to show.")
     metadata: AWSJSON | None = strawberry.field(default=UNSET, description="What to attach, as JSON.")
 
     def submission(self) -> Submission:
-        """Unpack it.
-
-        Raises:
-            NotYetAvailable: it has a submissionId.
-        """
-        if given(self.submission_id) is not None:
-            not_yet("SubmitScoreInput.submissionId")
+        """Give the core's form of it."""
         return Submission(
             participant_id=self.participant_id,
             score=self.score,
             achieved_at=given(self.achieved_at),
             display_name=given(self.display_name),
             metadata=given(self.metadata),
+            submission_id=given(self.submission_id),
         )
 
 

@@ -13,7 +13,7 @@ from core.errors import LeaderboardNotFound
 from core.periods import ALL_TIME, resolve_period
 from core.submit import submit_score
 from core.taking import begin_archive, take_archive
-from resolvers.arguments import BoardId, ParticipantId, change, given
+from resolvers.arguments import BoardId, ParticipantId, change, given, or_kept
 from resolvers.auth import AdminOnly
 from resolvers.bulk import submit_many
 from resolvers.context import Info
@@ -64,17 +64,15 @@ class Mutation:
             UpdateLeaderboardInput, strawberry.argument(name="input", description="What to change.")
         ],
     ) -> Leaderboard:
-        """Change a board's title or rank buckets."""
-        if given(changes.periods) is not None:
-            not_yet("UpdateLeaderboardInput.periods")
-        if given(changes.time_zone) is not None:
-            not_yet("UpdateLeaderboardInput.timeZone")
+        """Change a board's title, rank buckets, periods or time zone."""
         board = await asyncio.to_thread(
             info.context.boards.update,
             changes.id,
             changes.version,
             title=change(changes.title),
             rank_buckets=changes.unpack_rank_buckets(),
+            periods=or_kept(changes.periods),
+            time_zone=or_kept(changes.time_zone),
         )
         return Leaderboard.of(board)
 

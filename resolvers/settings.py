@@ -1,23 +1,28 @@
 """What a Lambda is told by its environment, read once at cold start."""
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.database import Database, Tables, connect
+from core.model import Retention
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The stack that a function belongs to, and whether its calls are traced."""
+    """The stack that a function belongs to, whether its calls are traced, and how new boards keep things."""
 
     name_prefix: str
     region: str
     tracing: bool
+    retention: Retention
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
         """Read LEADERBOARD_NAME_PREFIX, LEADERBOARD_TRACING ("true" or not) and Lambda's own AWS_REGION.
+
+        And LEADERBOARD_RETENTION, a JSON object of what differs from the defaults of `Retention`.
 
         Raises:
             KeyError: naming the variable that is missing.
@@ -26,6 +31,7 @@ class Settings:
             name_prefix=environment["LEADERBOARD_NAME_PREFIX"],
             region=environment["AWS_REGION"],
             tracing=environment.get("LEADERBOARD_TRACING") == "true",
+            retention=Retention(**json.loads(environment.get("LEADERBOARD_RETENTION", "{}"))),
         )
 
     def connect(self) -> Database:

@@ -8,7 +8,7 @@ import pytest
 
 from core.boards import Boards
 from core.database import Database, Tables, connect
-from core.tables import create_tables
+from core.tables import create_tables, definitions
 from local.engine import Engine, find_engine, running_engine, temporary_folder
 from local.stream_reader import StreamReader, connect_streams
 from tests.lean import LeanClient
@@ -28,15 +28,16 @@ def engine() -> Iterator[Engine]:
 
 @pytest.fixture
 def db(engine: Engine) -> Iterator[Database]:
-    """The four tables, empty, under names of their own."""
+    """The tables, empty, under names of their own."""
     tables = Tables.with_prefix(f"test-{uuid.uuid4().hex[:12]}")
     database = connect(
         tables, region="us-east-1", endpoint_url=engine.endpoint, access_key="local", secret_key="local"
     )
     create_tables(database)
     yield database
-    for name in (tables.scores, tables.counters, tables.boards, tables.archives):
-        database.client.delete_table(TableName=name)
+    lean = LeanClient(database.client)
+    for definition in definitions(database):
+        lean.delete_table(TableName=definition["TableName"])
 
 
 @pytest.fixture
@@ -53,5 +54,5 @@ def drain(db: Database, boards: Boards) -> Callable[[], int]:
 
 @pytest.fixture
 def lean(db: Database) -> Database:
-    """The same tables through a client that makes little work of a request, for one thread at a time."""
+    """The same tables through a client that makes little work of a request."""
     return Database(LeanClient(db.client), db.tables)  # type: ignore[arg-type]

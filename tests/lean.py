@@ -1,11 +1,12 @@
 """A DynamoDB client of a tenth of boto3's work a request, for tests that make tens of thousands of them.
 
-The same engine, requests, answers and exceptions; one connection, for one thread at a time.
+The same engine, requests, answers and exceptions; one connection for each thread.
 """
 
 import base64
 import http.client
 import json
+import threading
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,16 +25,25 @@ class LeanClient:
     def __init__(self, client: Any) -> None:
         self.meta = client.meta
         self.exceptions = client.exceptions
-        self._connection = http.client.HTTPConnection(urlsplit(client.meta.endpoint_url).netloc)
+        self._of_thread = threading.local()
         self._prefix = client.meta.service_model.metadata["targetPrefix"]
+
+    @property
+    def _connection(self) -> http.client.HTTPConnection:
+        if not hasattr(self._of_thread, "connection"):
+            netloc = urlsplit(self.meta.endpoint_url).netloc
+            self._of_thread.connection = http.client.HTTPConnection(netloc)
+        connection: http.client.HTTPConnection = self._of_thread.connection
+        return connection
 
     def __getattr__(self, name: str) -> Any:
         operation = self.meta.method_to_api_mapping[name]
         headers = {**_HEADERS, "X-Amz-Target": f"{self._prefix}.{operation}"}
 
         def request(**arguments: Any) -> Any:
-            self._connection.request("POST", "/", json.dumps(arguments, default=_written), headers)
-            answer = self._connection.getresponse()
+            connection = self._connection
+            connection.request("POST", "/", json.dumps(arguments, default=_written), headers)
+            answer = connection.getresponse()
             body = json.loads(answer.read(), object_hook=_read)
             if answer.status == http.client.OK:
                 return body

@@ -34,7 +34,7 @@ def test_each_outcome_stands_alone_and_in_its_place(api: Api) -> None:
             score("best", "ann", "4"),
             score("sum", "ann", "3"),
             score("best", "", "3"),
-            score("best", "bob", "1", submissionId="1"),
+            score("best", "bob", "1", submissionId=""),
         ],
     )
     assert [one["errorType"] for one in found] == [
@@ -45,7 +45,7 @@ def test_each_outcome_stands_alone_and_in_its_place(api: Api) -> None:
         None,
         None,
         "InvalidInput",
-        "NotYetAvailable",
+        "InvalidInput",
     ]
     told = [one["submission"] for one in found if one["submission"]]
     assert [(one["accepted"], one["entries"][0]["score"]["display"]) for one in told] == [

@@ -208,10 +208,6 @@ FOREVER = '(leaderboardId: "board", participantId: "p") { rank }'
 @pytest.mark.parametrize(
     ("query", "word"),
     [
-        (CREATE.format("periods: [ALL_TIME, DAILY]"), "periods"),
-        (UPDATE.format("periods: [ALL_TIME]"), "periods"),
-        (UPDATE.format('timeZone: "UTC"'), "timeZone"),
-        (SUBMIT.format('submissionId: "1"'), "submissionId"),
         (f"subscription {{ onRankBucketChange{FOREVER} }}", "onRankBucketChange"),
         ('subscription { onTopChange(leaderboardId: "board", period: "daily") { at } }', "onTopChange"),
     ],

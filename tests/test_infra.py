@@ -20,7 +20,7 @@ from core.database import Database
 from core.growth import GROW_AT, grow_all, mark_growing
 from core.keys import standings_key
 from core.submit import Submission, submit_score
-from core.tables import PROJECTED, RANK_INDEX, TTL_ATTRIBUTE, definitions
+from core.tables import PROJECTED, RANK_INDEX, TTL_ATTRIBUTE, definitions, expiring
 from resolvers.appsync import answer
 from tests.appsync_service import AppSync
 from tests.graphql_api import Api
@@ -102,6 +102,9 @@ def test_the_api_may_do_what_it_does_and_no_more(db: Database, boards: Boards, u
             for score in ("1", "2"):
                 offer = {"leaderboardId": rules["id"], "participantId": "p02", "score": [score]}
                 assert appsync.ask(submit, input=offer)["data"]
+    for submission in ("1", "1"):
+        offer = {"leaderboardId": "board", "participantId": "p02", "score": ["3"], "submissionId": submission}
+        assert appsync.ask(submit, input=offer)["data"]
     for query in READS.values():
         appsync.ask(query)
     for strategy in ("INDEX", "TREE", "LADDER", "APPROXIMATE"):
@@ -197,7 +200,8 @@ def test_the_tables_are_those_of_the_code(db: Database) -> None:
                 projected = re.search(r"non_key_attributes += (\[.*?\])", inner[1])
                 assert projected
                 assert set(json.loads(projected[1])) == set(PROJECTED)
-    assert f'attribute_name = "{TTL_ATTRIBUTE}"' in blocks["scores"]
+        expires = wanted["TableName"] in expiring(db)
+        assert (f'attribute_name = "{TTL_ATTRIBUTE}"' in block) is expires
 
 
 @pytest.fixture(scope="module")

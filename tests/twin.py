@@ -32,11 +32,12 @@ _numbers = itertools.count()
 
 @dataclass
 class Twin:
-    """One board, in the database and as an oracle. Scores are in units of the last decimal place."""
+    """One board in one period, in the database and as an oracle. Scores are in units of the last decimal."""
 
     db: Database
     boards: Boards
     board: Board
+    period: str = ALL_TIME
     oracle: Oracle = field(init=False)
 
     def __post_init__(self) -> None:
@@ -98,7 +99,7 @@ class Twin:
 
     @property
     def standings(self) -> str:
-        return standings_key(self.board.id, ALL_TIME, self.board.generation)
+        return standings_key(self.board.id, self.period, self.board.generation)
 
     def check(
         self,
@@ -136,7 +137,7 @@ class Twin:
         self, page_sizes: Sequence[int], radii: Sequence[int], participants: Sequence[str] | None
     ) -> list[Sequence[Entry]]:
         some = list(self.oracle.entries) if participants is None else participants
-        assert size(self.db, self.board, ALL_TIME) == self.oracle.size()
+        assert size(self.db, self.board, self.period) == self.oracle.size()
         return [
             *(self.check_top(limit) for limit in (1, 3, 100)),
             *(page for limit in page_sizes for page in self.check_pages(limit)),
@@ -146,34 +147,39 @@ class Twin:
         ]
 
     def check_top(self, limit: int) -> Sequence[Entry]:
-        found = top(self.db, self.board, ALL_TIME, limit)
+        found = top(self.db, self.board, self.period, limit)
         assert standings_of(found) == self.oracle.top(limit)
         return found
 
     def check_pages(self, limit: int) -> Sequence[Sequence[Entry]]:
-        pages = list(walk(partial(entries, self.db, self.board, ALL_TIME, limit)))
+        pages = list(walk(partial(entries, self.db, self.board, self.period, limit)))
         assert [standings_of(page) for page in pages] == (self.oracle.pages(limit) or [[]])
         return pages
 
     def check_around(self, participant: str, radius: int) -> Sequence[Entry]:
-        found = around(self.db, self.board, ALL_TIME, participant, radius)
+        found = around(self.db, self.board, self.period, participant, radius)
         expected = self.oracle.around(participant, radius)
         assert (None if found is None else standings_of(found)) == expected
         return found or []
 
     def check_subset(self, participants: Sequence[str]) -> Sequence[Entry]:
-        found = entries_of(self.db, self.board, ALL_TIME, participants)
+        found = entries_of(self.db, self.board, self.period, participants)
         assert standings_of(found) == self.oracle.entries_of(participants)
         return found
 
     def check_own(self, participant: str) -> Sequence[Entry]:
         """Compare an entry on its own, and among all that the participant is told of."""
-        found = entry(self.db, self.board, ALL_TIME, participant)
+        found = entry(self.db, self.board, self.period, participant)
         expected = self.oracle.entries.get(participant)
         assert (standing_of(found) if found else None) == expected
         assert found is None or found.hidden == (participant in self.oracle.hidden)
         pages = walk(partial(participant_entries, self.db, self.boards, participant, 100))
-        here = [one for page in pages for one in page if one.board.id == self.board.id]
+        here = [
+            one
+            for page in pages
+            for one in page
+            if (one.board.id, one.period) == (self.board.id, self.period)
+        ]
         assert standings_of(here) == ([expected] if expected else [])
         return [found, *here] if found else []
 
@@ -182,7 +188,7 @@ class Twin:
     ) -> None:
         if places is None:
             places = {one.participant_id: self.oracle.place(one.participant_id) for one in found}
-        ranked = ranks(self.db, self.board, ALL_TIME, found, strategy)
+        ranked = ranks(self.db, self.board, self.period, found, strategy)
         assert [rank and place_of(rank) for rank in ranked] == [places[one.participant_id] for one in found]
         assert all(
             rank.exact and rank.lower_bound == rank.upper_bound == rank.rank
@@ -192,7 +198,7 @@ class Twin:
 
     def check_bounds(self, found: Sequence[Entry], places: Mapping[str, Place | None]) -> None:
         """APPROXIMATE may be off, but says by how much, and is right wherever it says that it is."""
-        ranked = ranks(self.db, self.board, ALL_TIME, found, RankStrategy.APPROXIMATE)
+        ranked = ranks(self.db, self.board, self.period, found, RankStrategy.APPROXIMATE)
         for one, rank in zip(found, ranked, strict=True):
             place = places[one.participant_id]
             assert (rank is None) == (place is None)

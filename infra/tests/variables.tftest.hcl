@@ -38,7 +38,7 @@ run "defaults_are_safe" {
 
   assert {
     condition = alltrue([
-      for table in [aws_dynamodb_table.scores, aws_dynamodb_table.counters, aws_dynamodb_table.boards, aws_dynamodb_table.archives] :
+      for table in [aws_dynamodb_table.scores, aws_dynamodb_table.counters, aws_dynamodb_table.boards, aws_dynamodb_table.archives, aws_dynamodb_table.receipts] :
       table.deletion_protection_enabled && table.point_in_time_recovery[0].enabled && table.billing_mode == "PAY_PER_REQUEST"
     ])
     error_message = "Tables are protected from deletion, restorable and on demand."

@@ -14,7 +14,9 @@ from resolvers.types.score import Score
 class Submission:
     """A submission's outcome."""
 
-    accepted: bool = strawberry.field(description="False when BEST kept the earlier score.")
+    accepted: bool = strawberry.field(
+        description="False when no period's entry changed, as when BEST kept the earlier ones."
+    )
     duplicate: bool = strawberry.field(description="The submissionId was seen before: nothing changed.")
     entries: list[Entry] = strawberry.field(description="One a period, as they stand now.")
     previous_score: Score | None = strawberry.field(description="The all-time score that stood before.")

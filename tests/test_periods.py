@@ -1,0 +1,415 @@
+"""Which period an instant is in, and until when: calendars, clocks put forward and back, changes of zone."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.board import board_from_json, board_to_json, check_time_zone, define_board
+from core.boards import Boards
+from core.errors import InvalidInput
+from core.model import Board, PeriodKind, Retention
+from core.periods import (
+    change_zone,
+    expires_at,
+    is_expired,
+    period_before,
+    period_end,
+    period_key,
+    periods_kept,
+    periods_reached,
+    resolve_period,
+)
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+TIMED = (PeriodKind.DAILY, PeriodKind.WEEKLY, PeriodKind.MONTHLY)
+# Summer time in both halves of the world, of half an hour, at midnight; both sides of the date line.
+ZONES = [
+    "UTC",
+    "Europe/Rome",
+    "America/New_York",
+    "America/Santiago",
+    "Africa/Cairo",
+    "Asia/Beirut",
+    "Asia/Kathmandu",
+    "Australia/Lord_Howe",
+    "Pacific/Chatham",
+    "Pacific/Kiritimati",
+    "Pacific/Pago_Pago",
+    "Pacific/Apia",
+]
+instants = st.datetimes(datetime(2009, 1, 1), datetime(2035, 1, 1), timezones=st.just(UTC))
+zones = st.sampled_from(ZONES)
+kinds = st.sampled_from(TIMED)
+
+
+def board_in(zone: str, **more: object) -> Board:
+    return define_board(id="b", now=NOW, periods=list(PeriodKind), time_zone=zone, **more)  # type: ignore[arg-type]
+
+
+def at(text: str, zone: str) -> datetime:
+    """An instant, from what a wall clock shows there."""
+    return datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+
+
+# One zone
+
+
+@pytest.mark.parametrize(
+    ("zone", "moment", "day"),
+    [
+        ("UTC", "2026-11-30T23:59:59.999999+00:00", "2026-11-30"),
+        ("UTC", "2026-12-01T00:00:00+00:00", "2026-12-01"),
+        ("Pacific/Kiritimati", "2026-11-30T10:00:00+00:00", "2026-12-01"),
+        ("Pacific/Kiritimati", "2026-11-30T09:59:59+00:00", "2026-11-30"),
+        ("Pacific/Pago_Pago", "2026-12-01T10:59:59+00:00", "2026-11-30"),
+        ("Pacific/Apia", "2026-11-30T10:59:59+00:00", "2026-11-30"),
+        ("Pacific/Apia", "2026-11-30T11:00:00+00:00", "2026-12-01"),
+        ("Asia/Kathmandu", "2026-11-30T18:15:00+00:00", "2026-12-01"),
+    ],
+)
+def test_reports_16_the_day_is_the_one_of_the_boards_own_zone(zone: str, moment: str, day: str) -> None:
+    found = period_key(board_in(zone), PeriodKind.DAILY, datetime.fromisoformat(moment))
+    assert found == f"daily-{day}"
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "hours"),
+    [
+        ("Europe/Rome", "2026-03-29", 23),
+        ("Europe/Rome", "2026-10-25", 25),
+        ("America/New_York", "2026-03-08", 23),
+        ("America/New_York", "2026-11-01", 25),
+        ("Australia/Lord_Howe", "2026-04-05", 24.5),
+        ("Australia/Lord_Howe", "2026-10-04", 23.5),
+        ("Africa/Cairo", "2026-04-24", 23),  # midnight does not exist
+        ("Africa/Cairo", "2026-10-29", 25),  # the last hour comes twice
+        ("America/Santiago", "2026-09-06", 23),
+        ("Pacific/Apia", "2011-12-29", 24),
+        ("Pacific/Apia", "2011-12-30", 0),  # it went from one side of the date line to the other
+        ("UTC", "2026-06-01", 24),
+    ],
+)
+def test_reports_16_a_day_has_the_hours_that_its_clocks_give_it(zone: str, day: str, hours: float) -> None:
+    board = board_in(zone)
+    key = f"daily-{day}"
+    start, end = period_end(board, period_before(key)), period_end(board, key)
+    assert start is not None
+    assert end is not None
+    assert end - start == timedelta(hours=hours)
+    if hours:
+        assert period_key(board, PeriodKind.DAILY, start) == key
+        assert period_key(board, PeriodKind.DAILY, end - timedelta(microseconds=1)) == key
+
+
+@pytest.mark.parametrize(
+    ("day", "week"),
+    [
+        ("2026-12-31", "2026-W53"),
+        ("2027-01-03", "2026-W53"),
+        ("2027-01-04", "2027-W01"),
+        ("2024-12-29", "2024-W52"),
+        ("2024-12-30", "2025-W01"),
+        ("2021-01-01", "2020-W53"),
+    ],
+)
+def test_a_week_is_the_isos_also_the_53rd(day: str, week: str) -> None:
+    board = board_in("Europe/Rome")
+    assert period_key(board, PeriodKind.WEEKLY, at(f"{day}T12:00", "Europe/Rome")) == f"weekly-{week}"
+    assert resolve_period(board, f"weekly-{week}", at(f"{day}T12:00", "Europe/Rome")) == f"weekly-{week}"
+
+
+def test_a_week_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="period: must be"):
+        resolve_period(board_in("UTC"), "weekly-2025-W53", NOW)
+
+
+def calendar_key(kind: PeriodKind, moment: datetime, zone: str) -> str:
+    """The key, told by strftime."""
+    formats = {"DAILY": "daily-%Y-%m-%d", "WEEKLY": "weekly-%G-W%V", "MONTHLY": "monthly-%Y-%m"}
+    return moment.astimezone(ZoneInfo(zone)).strftime(formats[kind.value])
+
+
+@given(zones, kinds, instants)
+def test_every_instant_is_before_its_periods_end_and_behind_the_one_befores(
+    zone: str, kind: PeriodKind, moment: datetime
+) -> None:
+    board = board_in(zone)
+    key = period_key(board, kind, moment)
+    assert key == calendar_key(kind, moment, zone)
+    start, end = period_end(board, period_before(key)), period_end(board, key)
+    assert start is not None
+    assert end is not None
+    assert start <= moment < end
+    assert calendar_key(kind, end, zone) > key
+
+
+# Changes of zone
+
+
+def changes(random: random.Random, board: Board, start: datetime) -> Iterator[Board]:
+    """Change a board's zone some times, some of them soon after one another."""
+    moment = start
+    for _ in range(random.randrange(1, 5)):
+        yield (board := change_zone(board, random.choice(ZONES), moment))
+        moment += timedelta(hours=random.choice([1, 20, 30, 24 * 9, 24 * 40]))
+
+
+@given(st.randoms(use_true_random=False), kinds)
+def test_across_changes_of_zone_every_instant_has_one_key_and_each_key_one_stretch(
+    random: random.Random, kind: PeriodKind
+) -> None:
+    start = NOW + timedelta(minutes=random.randrange(100_000))
+    *_, board = changes(random, board_in(random.choice(ZONES)), start)
+    assert board_from_json(board_to_json(board)) == board
+    moments = [start + timedelta(hours=hours) for hours in range(-100, 24 * 100, 11)]
+    keys = [period_key(board, kind, moment) for moment in moments]
+    assert keys == sorted(keys)
+    for moment, key in zip(moments, keys, strict=True):
+        end = period_end(board, key)
+        assert end is not None
+        assert moment < end
+        assert period_key(board, kind, end) > key
+        assert period_key(board, kind, end - timedelta(microseconds=1)) == key
+
+
+@given(st.randoms(use_true_random=False), kinds)
+def test_a_change_of_zone_leaves_the_running_period_and_those_before_as_they_are(
+    random: random.Random, kind: PeriodKind
+) -> None:
+    start = NOW + timedelta(minutes=random.randrange(100_000))
+    *_, before = changes(random, board_in(random.choice(ZONES)), start - timedelta(days=60))
+    after = change_zone(before, random.choice(ZONES), start)
+    running = period_key(before, kind, start)
+    end = period_end(before, running)
+    assert end is not None
+    for moment in (start - timedelta(days=40), start, end - timedelta(seconds=1)):
+        key = period_key(before, kind, moment)
+        assert period_key(after, kind, moment) == key
+        assert period_end(after, key) == period_end(before, key)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "hours"),
+    [
+        ("UTC", "Pacific/Kiritimati", 10),
+        ("UTC", "Pacific/Pago_Pago", 35),
+        ("Pacific/Kiritimati", "Pacific/Pago_Pago", 49),
+        ("UTC", "UTC", 24),
+    ],
+)
+def test_the_first_day_in_a_new_zone_starts_when_the_last_of_the_old_one_ends(
+    before: str, after: str, hours: float
+) -> None:
+    board = change_zone(board_in(before), after, NOW)
+    last = period_key(board, PeriodKind.DAILY, NOW)
+    end = period_end(board, last)
+    assert end is not None
+    first = period_key(board, PeriodKind.DAILY, end)
+    assert period_before(first) == last
+    ends = period_end(board, first)
+    assert ends is not None
+    assert ends - end == timedelta(hours=hours)
+    assert ends.astimezone(ZoneInfo(after)).timetz().isoformat()[:8] == "00:00:00"
+
+
+def test_a_day_that_a_move_east_leaves_nothing_of_is_passed_over() -> None:
+    board = change_zone(board_in("Pacific/Pago_Pago"), "Pacific/Kiritimati", NOW)
+    last = period_key(board, PeriodKind.DAILY, NOW)
+    end = period_end(board, last)
+    assert end is not None
+    assert last == "daily-2026-11-30"
+    assert period_key(board, PeriodKind.DAILY, end) == "daily-2026-12-02"
+
+
+def test_processes_that_have_not_heard_of_a_change_yet_agree_for_a_minute() -> None:
+    board = board_in("UTC")
+    midnight = datetime(2026, 12, 1, tzinfo=UTC)
+    for seconds in (1, 30, 59):
+        changed_at = midnight - timedelta(seconds=seconds)
+        changed = change_zone(board, "Pacific/Pago_Pago", changed_at)
+        for after in range(60):
+            moment = changed_at + timedelta(seconds=after)
+            assert period_key(changed, PeriodKind.DAILY, moment) == period_key(
+                board, PeriodKind.DAILY, moment
+            )
+
+
+def test_a_zone_cannot_be_changed_without_end() -> None:
+    board = board_in("UTC")
+    for number in range(32):
+        board = change_zone(board, ZONES[number % 3], NOW)
+    with pytest.raises(InvalidInput, match="timeZone: was changed 32 times"):
+        change_zone(board, "UTC", NOW)
+    assert len(change_zone(board, "UTC", NOW + timedelta(days=200)).zone_changes) == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "Rome", "localtime", "Factory", "posix/Europe/Rome", "../UTC", "europe/rome", "UTC ", "+02:00"],
+)
+def test_a_zone_must_be_the_ianas(name: str) -> None:
+    with pytest.raises(InvalidInput, match="timeZone: must be an IANA name"):
+        check_time_zone(name)
+
+
+# What a client names
+
+
+def test_a_name_is_the_current_period_and_a_key_is_itself() -> None:
+    board = board_in("Pacific/Kiritimati")
+    assert resolve_period(board, None, NOW) == "all-time"
+    assert resolve_period(board, "daily", NOW) == "daily-2026-12-01"
+    assert resolve_period(board, "weekly", NOW) == "weekly-2026-W49"
+    assert resolve_period(board, "monthly", NOW) == "monthly-2026-12"
+    assert resolve_period(board, "daily-2026-11-30", NOW) == "daily-2026-11-30"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "hourly",
+        "daily-",
+        "daily-2026-02-30",
+        "daily-2026-11-3",
+        "daily-2026-11-30 ",
+        "daily-20261130",
+        "DAILY",
+        "weekly-2026-W00",
+        "weekly-2026-W54",
+        "weekly-2026-49",
+        "monthly-2026-13",
+        "monthly-2026-1",
+        "daily-0000-01-01",
+        "daily-9999-12-31",
+        "weekly-9999-W52",
+        "all-time-2026",
+        "daily-٢٠٢٦-11-30",
+    ],
+)
+def test_another_name_is_refused(name: str) -> None:
+    board = board_in("UTC")
+    with pytest.raises(InvalidInput, match="period: must be all-time, daily"):
+        resolve_period(board, name, NOW)
+    assert period_end(board, name) is None
+    assert not is_expired(board, name, NOW)
+
+
+def test_reports_15_a_period_that_the_board_does_not_keep_is_refused_never_another_one_given() -> None:
+    weekly = define_board(id="b", now=NOW, periods=[PeriodKind.WEEKLY])
+    assert resolve_period(weekly, "weekly", NOW) == "weekly-2026-W49"
+    for name in (None, "all-time", "daily", "daily-2026-11-30", "monthly"):
+        with pytest.raises(InvalidInput, match="period: this board keeps no"):
+            resolve_period(weekly, name, NOW)
+
+
+# How late, and how long
+
+
+@pytest.mark.parametrize(
+    ("late", "taken"),
+    [(timedelta(), True), (timedelta(hours=5, seconds=-1), True), (timedelta(hours=5), False)],
+)
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Europe/Rome", "Pacific/Pago_Pago"])
+def test_a_late_score_is_taken_within_the_grace_after_its_periods_end(
+    zone: str, late: timedelta, taken: bool
+) -> None:
+    board = replace(board_in(zone), retention=Retention(grace_hours=5))
+    end = period_end(board, "daily-2026-11-18")
+    assert end is not None
+    achieved_at = end - timedelta(hours=20)
+    if taken:
+        assert periods_reached(board, achieved_at, end + late) == [
+            "all-time",
+            "daily-2026-11-18",
+            "weekly-2026-W47",
+            "monthly-2026-11",
+        ]
+    else:
+        with pytest.raises(
+            InvalidInput, match="achievedAt: is in daily-2026-11-18, which has been over for more than 5"
+        ):
+            periods_reached(board, achieved_at, end + late)
+
+
+def test_a_board_of_all_time_alone_takes_scores_of_any_age() -> None:
+    board = define_board(id="b", now=NOW)
+    assert periods_reached(board, datetime(1, 1, 1, tzinfo=UTC), NOW) == ["all-time"]
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])
+def test_a_score_of_the_first_day_of_all_is_refused(zone: str) -> None:
+    with pytest.raises(InvalidInput, match="achievedAt: is in"):
+        periods_reached(board_in(zone), datetime(1, 1, 1, tzinfo=UTC), NOW)
+
+
+def test_a_period_is_gone_so_many_days_after_its_end() -> None:
+    board = replace(board_in("UTC"), retention=Retention(daily_days=3, weekly_days=30, monthly_days=400))
+    end = datetime(2026, 11, 20, tzinfo=UTC) + timedelta(days=1)
+    assert expires_at(board, "all-time") is None
+    assert expires_at(board, "daily-2026-11-20") == end + timedelta(days=3)
+    assert resolve_period(board, "daily-2026-11-20", end + timedelta(days=3, seconds=-1))
+    with pytest.raises(InvalidInput, match="period: daily-2026-11-20 is gone, 3 days after its end"):
+        resolve_period(board, "daily-2026-11-20", end + timedelta(days=3))
+
+
+def test_the_periods_that_may_hold_entries_are_listed() -> None:
+    board = replace(board_in("UTC"), retention=Retention(daily_days=3, weekly_days=10, monthly_days=40))
+    assert list(periods_kept(board, NOW)) == [
+        "all-time",
+        *(f"daily-2026-11-{day}" for day in (30, 29, 28, 27)),
+        *(f"weekly-2026-W{week}" for week in (49, 48, 47)),
+        *(f"monthly-2026-{month}" for month in (11, 10)),
+    ]
+
+
+@given(kinds, st.dates(date(1990, 1, 1), date(2200, 1, 1)))
+def test_the_period_before_is_the_one_before(kind: PeriodKind, day: date) -> None:
+    board = board_in("UTC")
+    key = period_key(board, kind, datetime(day.year, day.month, day.day, 12, tzinfo=UTC))
+    before = period_before(key)
+    assert before < key
+    end = period_end(board, before)
+    assert end is not None
+    assert period_key(board, kind, end) == key
+    assert end <= datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
+
+
+# A board's definition
+
+
+def test_an_update_changes_periods_and_zone_and_what_is_stored_is_read_again(boards: Boards) -> None:
+    board = boards.create(define_board(id="b", now=NOW))
+    changed = boards.update("b", board.version, periods=[PeriodKind.DAILY, PeriodKind.ALL_TIME], now=NOW)
+    assert changed.periods == (PeriodKind.DAILY, PeriodKind.ALL_TIME)
+    same = boards.update("b", changed.version, time_zone="UTC", now=NOW)
+    assert same.zone_changes == ()
+    moved = boards.update("b", same.version, time_zone="Pacific/Apia", now=NOW)
+    assert moved.time_zone == "Pacific/Apia"
+    assert boards.get("b") == moved
+    assert period_key(moved, PeriodKind.DAILY, NOW) == "daily-2026-11-30"
+    for wrong in ({"periods": []}, {"periods": [PeriodKind.DAILY] * 2}, {"time_zone": "Mars/Olympus"}):
+        with pytest.raises(InvalidInput):
+            boards.update("b", moved.version, **wrong, now=NOW)  # type: ignore[arg-type]
+    assert boards.get("b") == moved
+
+
+def test_new_boards_keep_things_for_as_long_as_the_stack_says(boards: Boards) -> None:
+    told = Boards(boards._db, retention=Retention(daily_days=2))
+    told.create(define_board(id="new", now=NOW))
+    assert boards.get("new").retention == Retention(daily_days=2)
+    boards.create(define_board(id="plain", now=NOW))
+    assert told.get("plain").retention == Retention()
+
+
+def test_a_board_stored_before_there_were_periods_is_read(boards: Boards) -> None:
+    board = define_board(id="b", now=NOW)
+    text = board_to_json(board)
+    old = text[: text.index(',"zone_changes"')] + "}"
+    assert board_from_json(old) == board
