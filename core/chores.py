@@ -35,12 +35,12 @@ def ask(
     db: Database, chore: Chore, name: str, **details: "AttributeValueTypeDef"
 ) -> "TransactWriteItemTypeDef":
     """Describe the write that asks for a chore."""
-    return {"Put": {"TableName": db.tables.archives, "Item": {**_key(chore, name), **details}}}
+    return {"Put": {"TableName": db.tables.archives, "Item": {**chore_key(chore, name), **details}}}
 
 
 def done(db: Database, chore: Chore, name: str) -> "TransactWriteItemTypeDef":
     """Describe the write that takes a chore off."""
-    return {"Delete": {"TableName": db.tables.archives, "Key": _key(chore, name)}}
+    return {"Delete": {"TableName": db.tables.archives, "Key": chore_key(chore, name)}}
 
 
 def note(db: Database, chore: Chore, name: str, **details: "AttributeValueTypeDef") -> None:
@@ -48,9 +48,10 @@ def note(db: Database, chore: Chore, name: str, **details: "AttributeValueTypeDe
     try:
         db.client.update_item(
             TableName=db.tables.archives,
-            Key=_key(chore, name),
-            UpdateExpression="SET " + ", ".join(f"{detail} = :{detail}" for detail in details),
+            Key=chore_key(chore, name),
+            UpdateExpression="SET " + ", ".join(f"#{detail} = :{detail}" for detail in details),
             ConditionExpression="attribute_exists(chunk)",
+            ExpressionAttributeNames={f"#{detail}": detail for detail in details},
             ExpressionAttributeValues={f":{detail}": value for detail, value in details.items()},
         )
     except db.client.exceptions.ConditionalCheckFailedException:
@@ -66,5 +67,6 @@ def left(db: Database, chore: Chore | None = None) -> list[tuple[Chore, str, Ite
     return found
 
 
-def _key(chore: Chore, name: str) -> "dict[str, AttributeValueTypeDef]":
+def chore_key(chore: Chore, name: str) -> "dict[str, AttributeValueTypeDef]":
+    """Give the key of a chore's item."""
     return archive_key(_PARTITION, f"{chore}#{name}")

@@ -4,7 +4,7 @@ What is to be done is marked and recorded first, in one transaction; then it is 
 dies in between is finished by doing the same again.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from core.audit import AuditAction, Deed, check_reason, record
@@ -42,7 +42,7 @@ def hide_entry(db: Database, board: Board, participant_id: str, deed: Deed) -> E
     for each entry what it costs to take it off the index.
     """
     check_reason(deed.reason)
-    items = _items(db, board, participant_id)
+    items = _entries(db, board, participant_id)
     if any("rank_shard" in item for item in items):
         _record(db, board, AuditAction.HIDE, participant_id, deed, mark_hidden(db, board, participant_id))
     return _shown(board, [_hide(db, board, item) for item in items])
@@ -58,7 +58,7 @@ def restore_entry(db: Database, board: Board, participant_id: str, deed: Deed) -
 
     Costs as much as `hide_entry`.
     """
-    items = _items(db, board, participant_id)
+    items = _entries(db, board, participant_id)
     if any("rank_shard" not in item for item in items):
         mark = mark_restored(db, board, participant_id, deed.at)
         _record(db, board, AuditAction.RESTORE, participant_id, deed, mark)
@@ -78,7 +78,7 @@ def remove_entry(db: Database, board: Board, participant_id: str, deed: Deed) ->
     Costs as much as `hide_entry`.
     """
     check_reason(deed.reason)
-    items = _items(db, board, participant_id)
+    items = _entries(db, board, participant_id)
     if not items:
         return None
     mark = mark_removed(db, board, participant_id, deed.at)
@@ -110,7 +110,7 @@ def bury(db: Database, board: Board, item: Item, deed: Deed) -> Item:
     return before
 
 
-def items_on(db: Database, participant_id: str) -> Iterable[dict[str, Any]]:
+def items_on(db: Database, participant_id: str) -> Iterator[dict[str, Any]]:
     """Read all that the scores table holds of a participant: a read unit for each 4 KB."""
     start: dict[str, Any] = {}
     while True:
@@ -127,10 +127,15 @@ def items_on(db: Database, participant_id: str) -> Iterable[dict[str, Any]]:
         start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
 
-def _items(db: Database, board: Board, participant_id: str) -> list[dict[str, Any]]:
+def _entries(db: Database, board: Board, participant_id: str) -> list[dict[str, Any]]:
     """Read a participant's entries on a board, the all-time one first."""
     check_id("participantId", participant_id)
-    found: dict[str, dict[str, Any]] = {}
+    found = [item for item in items_of(db, board, participant_id) if is_entry(item)]
+    return sorted(found, key=lambda item: _period(item) != ALL_TIME)
+
+
+def items_of(db: Database, board: Board, participant_id: str) -> Iterator[dict[str, Any]]:
+    """Read what there is of a participant on a board, in every period: a read unit for each 4 KB."""
     start: dict[str, Any] = {}
     while True:
         answer = db.client.query(
@@ -145,11 +150,11 @@ def _items(db: Database, board: Board, participant_id: str) -> list[dict[str, An
         )
         for item in answer["Items"]:
             # The id of another board may begin like this one's.
-            board_id, period, generation = split_standings(item["standings"]["S"])
-            if (board_id, generation) == (board.id, board.generation) and "rank_key" in item:
-                found[period] = item
+            board_id, _, generation = split_standings(item["standings"]["S"])
+            if (board_id, generation) == (board.id, board.generation):
+                yield item
         if "LastEvaluatedKey" not in answer:
-            return sorted(found.values(), key=lambda item: _period(item) != ALL_TIME)
+            return
         start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
 

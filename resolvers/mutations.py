@@ -8,7 +8,7 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from core import edit, moderation
+from core import edit, forgetting, moderation
 from core.errors import LeaderboardNotFound
 from core.periods import ALL_TIME, resolve_period
 from core.submit import submit_score
@@ -100,15 +100,17 @@ class Mutation:
         return Leaderboard.of(board)
 
     @strawberry.mutation(
-        description="Deletes a leaderboard with every entry, counter and archive. Not yet available.",
+        description="Deletes a leaderboard with every entry, counter and archive. It is gone at once, and "
+        "its id free; what it held goes in the background.",
         extensions=[AdminOnly()],
     )
     async def delete_leaderboard(
-        self,
-        board_id: Annotated[strawberry.ID, strawberry.argument(name="id", description="The board's id.")],
+        self, info: Info, board_id: RootBoardId, reason: Reason = UNSET
     ) -> Leaderboard:
-        """Refuse, until it can be done."""
-        not_yet("deleteLeaderboard")
+        """Delete a board."""
+        context = info.context
+        board = await asyncio.to_thread(context.boards.delete, board_id, context.deed(given(reason)))
+        return Leaderboard.of(board)
 
     @strawberry.mutation(
         description="Submits a score to every period of a leaderboard.", extensions=[AdminOnly()]
@@ -217,17 +219,23 @@ class Mutation:
         return Entry.of(entry)
 
     @strawberry.mutation(
-        description="Erases a participant from every board, period and archive. Not yet available.",
+        description="Erases a participant from every board, period and archive. Archived rows keep their "
+        "place and score, and lose who they were.",
         extensions=[AdminOnly()],
     )
     async def forget_participant(
         self,
+        info: Info,
         participant_id: Annotated[
             strawberry.ID, strawberry.argument(name="id", description="The participant's id.")
         ],
     ) -> ForgottenParticipant:
-        """Refuse, until it can be done."""
-        not_yet("forgetParticipant")
+        """Erase a participant."""
+        context = info.context
+        removed = await asyncio.to_thread(
+            forgetting.forget_participant, context.db, context.boards, participant_id, context.deed()
+        )
+        return ForgottenParticipant(id=participant_id, entries_removed=removed)
 
     @strawberry.mutation(
         description="Freezes a period's standings, under an id of their own. A large board's are taken in "

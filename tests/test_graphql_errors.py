@@ -34,8 +34,6 @@ MUTATIONS = {
     "publishTopChange": f'publishTopChange(input: {{{EVENT}, entries: "[]"}}) {{ at }}',
 }
 LATER = (
-    "deleteLeaderboard",
-    "forgetParticipant",
     "publishRankBucketChange",
     "publishTopChange",
 )

@@ -129,7 +129,13 @@ def test_what_is_left_of_a_removed_entry_names_the_participant_and_goes_by_itsel
     assert "expires_at" not in db.client.get_item(TableName=db.tables.scores, Key=key)["Item"]
 
 
-@pytest.mark.parametrize("mode", CounterMode)
+@pytest.mark.parametrize(
+    "mode",
+    [
+        CounterMode.STREAM,
+        *(pytest.param(mode, marks=pytest.mark.thorough) for mode in CounterMode if mode != "STREAM"),
+    ],
+)
 @pytest.mark.parametrize("what", [hide_entry, restore_entry, remove_entry])
 def test_moderation_that_dies_anywhere_is_completed_by_doing_it_again(
     db: Database, boards: Boards, drain: Drain, mode: CounterMode, what: Callable[..., Any]
