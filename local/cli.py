@@ -9,7 +9,7 @@ from pathlib import Path
 from botocore.exceptions import BotoCoreError, ClientError
 
 from core.errors import LeaderboardError
-from local import counters, demo, importing
+from local import backup, counters, demo, exporting, importing, operating
 from local.errors import StackError
 from local.stack import DEFAULT_FOLDER
 
@@ -48,6 +48,9 @@ def _parser() -> argparse.ArgumentParser:
     importing.add_parser(subparsers)
     demo.add_parser(subparsers)
     counters.add_parser(subparsers)
+    exporting.add_parser(subparsers)
+    backup.add_parser(subparsers)
+    operating.add_parser(subparsers)
     return parser
 
 

@@ -64,7 +64,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     columns.add_argument("--display-name", metavar="COL")
     columns.add_argument(
-        "--metadata", type=_list_of(str), metavar="COL[,COL...]", help="kept as one JSON object"
+        "--metadata",
+        type=_list_of(str),
+        metavar="COL[,COL...]",
+        help="kept as one JSON object; what a column metadataJson holds is kept as it is",
     )
 
     board = parser.add_argument_group(
@@ -192,6 +195,7 @@ def _columns(args: argparse.Namespace, file_format: Format, header: Sequence[str
         achieved_at=optional(args.achieved_at, "achievedAt", "achievedAt"),
         display_name=optional(args.display_name, "displayName", "displayName"),
         metadata=tuple(optional(args.metadata, "metadata", ["metadata"]) or ()),
+        metadata_json="metadataJson" if file_format == "jsonl" or "metadataJson" in header else None,
     )
     needed = [columns.participant, *columns.score]
     if file_format == "csv":  # an object of JSON Lines may well leave out an optional name
