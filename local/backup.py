@@ -34,11 +34,13 @@ from core.standings import size
 from local.backup_file import append_page, digest, read_items, write_json
 from local.counters import followed
 from local.errors import StackError
+from local.import_checkpoint import PREFIX
 from local.import_report import progress
 from local.stack import Stack, add_target, opened
 
 _SEGMENTS = {"boards": 1, "archives": 2, "receipts": 2, "scores": 6}
 _STATE = "backup.json"
+_RESTORES = "~restore"
 _VERSION = 1
 _BATCH = 25
 _NOTE_EVERY = 2_000  # items of a file
@@ -266,7 +268,9 @@ def _write_part(
         for some in batched(read_items(folder / part.file), _NOTE_EVERY):
             count += len(some)
             if count > written:
-                fresh = [_as_of_now(item) if part.table == "scores" else item for item in some]
+                fresh = [
+                    _as_of_now(item) if part.table == "scores" else item for item in some if _lasts(item)
+                ]
                 batches = batched(fresh, _BATCH)
                 for _ in threads.map(partial(_put_batch, db, table), batches):
                     pass
@@ -277,6 +281,11 @@ def _write_part(
 def _as_of_now(item: dict[str, Any]) -> dict[str, Any]:
     """Have an entry counted as one that is written now, which it is: counters may be younger than it was."""
     return item | {"written_at": {"N": str(now_ms())}} if "rank_key" in item else item
+
+
+def _lasts(item: dict[str, Any]) -> bool:
+    """Leave out how far imports had come, and earlier restores: that may be ahead of the entries."""
+    return not item.get("archive", {}).get("S", "").startswith((PREFIX, _RESTORES))
 
 
 def _put_batch(db: Database, table: str, items: Sequence[dict[str, Any]]) -> None:
@@ -291,7 +300,7 @@ def _put_batch(db: Database, table: str, items: Sequence[dict[str, Any]]) -> Non
 
 
 def _progress(db: Database, backup_id: str, what: str) -> int | None:
-    key = archive_key(f"~restore#{backup_id}", what)
+    key = archive_key(f"{_RESTORES}#{backup_id}", what)
     item = db.client.get_item(TableName=db.tables.archives, Key=key, ConsistentRead=True).get("Item")
     return int(item["items"]["N"]) if item else None
 
@@ -300,7 +309,7 @@ def _note_progress(db: Database, backup_id: str, what: str, count: int) -> None:
     db.client.put_item(
         TableName=db.tables.archives,
         Item={
-            **archive_key(f"~restore#{backup_id}", what),
+            **archive_key(f"{_RESTORES}#{backup_id}", what),
             "items": {"N": str(count)},
             "expires_at": {"N": str(int(time.time()) + 30 * 86_400)},
         },

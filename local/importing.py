@@ -16,9 +16,16 @@ from typing import BinaryIO, TextIO, TypeVar
 from core.board import ComponentInput, define_board
 from core.boards import Boards
 from core.database import Database
-from core.errors import InvalidInput, LeaderboardExists, LeaderboardNotFound, NotYetAvailable
-from core.model import Board, ScoreKind, ScorePolicy, SortOrder, TieBreak
+from core.errors import (
+    InvalidInput,
+    LeaderboardError,
+    LeaderboardExists,
+    LeaderboardNotFound,
+    NotYetAvailable,
+)
+from core.model import Board, ScoreKind, ScorePolicy, SortOrder, SubmitResult, TieBreak
 from local.errors import StackError
+from local.import_checkpoint import Checkpoint
 from local.import_report import Report, progress, refusal_writer
 from local.import_rows import Columns, Format, InputFile, Refusal
 from local.import_submit import ImportStoppedError, Row, submit_rows
@@ -142,6 +149,7 @@ def import_file(
     Raises:
         StackError: a row failed for a reason that may pass. The same import again goes on from there.
     """
+    checkpoint = Checkpoint(db, board, source)
 
     def taken() -> Iterator[Row]:
         for count, row in enumerate(rows):
@@ -149,13 +157,21 @@ def import_file(
                 tell()
             if isinstance(row, Refusal):
                 report.refuse(row)
+            elif checkpoint.is_done(row.number):
+                report.skip()
             else:
+                checkpoint.give(row.number)
                 yield row
 
+    def settle(row: Row, outcome: SubmitResult | LeaderboardError) -> None:
+        report.settle(row, outcome)
+        checkpoint.settle(row.number, refused=isinstance(outcome, LeaderboardError))
+
     try:
-        submit_rows(db, board, taken(), source=source, workers=workers, settle=report.settle)
+        submit_rows(db, board, taken(), source=source, workers=workers, settle=settle)
     except ImportStoppedError as stop:
         raise StackError(f"stopped at line {stop.number}: {stop.cause}; run the same import again") from stop
+    checkpoint.finish()
 
 
 def _open_input(stack: contextlib.ExitStack, name: str) -> tuple[BinaryIO, datetime]:
