@@ -10,6 +10,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 RUN_READY := .venv/run-ready
 DEV_READY := .venv/dev-ready
 NODE_READY := node_modules/ready
+BROWSER_READY := tests/browser/node_modules/ready
 EMULATOR_READY := build/emulator/ready
 CHECKOV_READY := build/checkov/ready
 
@@ -22,7 +23,7 @@ help: ## list the targets
 
 setup: $(RUN_READY) $(NODE_READY) ## install what the local stack runs on, with .venv/bin/leaderboard
 
-setup-dev: setup $(DEV_READY) ## install what tests and linters need besides
+setup-dev: setup $(DEV_READY) $(BROWSER_READY) ## install what tests and linters need besides
 
 run: setup ## run the whole stack on http://localhost:8080 (ARGS="--port 9000", see `leaderboard run --help`)
 	@$(BIN)/leaderboard run $(ARGS)
@@ -70,7 +71,7 @@ requirements: ## pin the newest packages that pyproject.toml allows (needs uv)
 	$(COMPILE) --upgrade --constraint requirements/dev.txt requirements/build.in --output-file requirements/run.txt
 
 clean: ## remove everything that setup and tests made; the data folder stays
-	rm -rf .venv node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv node_modules tests/browser/node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUN_READY): requirements/run.txt pyproject.toml
@@ -101,3 +102,10 @@ $(NODE_READY): package.json
 	@mkdir -p node_modules
 	@npm install --no-package-lock --no-audit --no-fund --loglevel=error && touch $@ || \
 		echo "warning: npm could not fetch them; the stack runs on moto's slow server, without GraphiQL" >&2
+
+# esbuild and Amplify run without their packages' install scripts. The browser itself is the system's.
+$(BROWSER_READY): tests/browser/package.json
+	@echo "Fetching Amplify for the tests in a browser into tests/browser/node_modules (once)"
+	@mkdir -p $(@D)
+	@cd tests/browser && npm install --ignore-scripts --no-package-lock --no-audit --no-fund --loglevel=error && \
+		touch node_modules/ready || echo "warning: npm could not fetch them; the tests in a browser are skipped" >&2

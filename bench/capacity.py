@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -13,6 +14,7 @@ from bench import read_report, reads, write_report, writes
 from bench.distributions import BY_NAME
 from bench.limits import Verdict, judge_reads
 from bench.markdown import renew_section
+from bench.resuming import forget, once
 from bench.trace import CLIMB, REDRAW, SCENARIOS, Scenario
 from local.errors import StackError
 
@@ -37,6 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _arguments(argv)
     console = Console()
     found: list[Verdict] = []
+    if args.again:
+        forget()
     try:
         if args.what in {"reads", "all"}:
             found += _reads(args, console)
@@ -56,8 +60,9 @@ def _reads(args: argparse.Namespace, console: Console) -> list[Verdict]:
     with _progress(console) as progress:
         task = progress.add_task("reads", total=len(boards))
         for size, distribution in boards:
-            tell = _teller(progress, f"{distribution.name} of {size:,}")
-            costs.append(reads.measure(distribution, size, tell))
+            name = f"{distribution.name} of {size}"
+            measure = partial(reads.measure, distribution, size, _teller(progress, name))
+            costs.append(measure() if args.quick else once(f"reads {name}", measure))
             progress.advance(task)
             _keep(args, "reads", read_report.report(costs))
     console.print(Markdown(read_report.report(costs)))
@@ -70,7 +75,9 @@ def _writes(args: argparse.Namespace, console: Console) -> list[Verdict]:
         task = progress.add_task("writes", total=len(args.scenarios))
         for scenario in args.scenarios:
             tell = _teller(progress, scenario.name)
-            costs += writes.measure(scenario, (REDRAW, CLIMB), args.seconds, args.submissions, tell)
+            paces = (REDRAW, CLIMB)
+            measure = partial(writes.measure, scenario, paces, args.seconds, args.submissions, tell)
+            costs += measure() if args.quick else once(f"writes {scenario.name}", measure)
             progress.advance(task)
             _keep(args, "writes", write_report.report(costs))
     console.print(Markdown(write_report.report(costs)))
@@ -111,6 +118,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "--distributions", type=_names, metavar="NAME,...", help=f"of {', '.join(BY_NAME)} (default all)"
     )
     parser.add_argument("--output", type=Path, help=f"the file whose sections are renewed (default {_FILE})")
+    parser.add_argument(
+        "--again", action="store_true", help="measure again what a run that was ended has measured before"
+    )
     args = parser.parse_args(argv)
     args.sizes = args.sizes or (_QUICK_SIZES if args.quick else _SIZES)
     args.distributions = args.distributions or (_QUICK_DISTRIBUTIONS if args.quick else list(BY_NAME))

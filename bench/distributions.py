@@ -35,6 +35,10 @@ class Distribution:
     declares_size: bool = True
     definition: dict[str, Any] = field(default_factory=dict)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be pickled by name: what draws the scores cannot be."""
+        return _by_name, (self.name,)
+
     def board(self, size: int, board_id: str = "bench", mode: CounterMode = CounterMode.STREAM) -> Board:
         """Define the board, ready for `size` entries."""
         return define_board(
@@ -125,3 +129,7 @@ DISTRIBUTIONS = (
 )
 
 BY_NAME = {one.name: one for one in DISTRIBUTIONS}
+
+
+def _by_name(name: str) -> Distribution:
+    return BY_NAME[name]

@@ -1,5 +1,6 @@
 """What each way of reading a board costs, and whether it tells the truth."""
 
+import time
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from bench.loading import Filled, Progress, engine_with, entry_bytes
 from bench.probe import Probe, Reading
 from core.consistency import check
 from core.database import Database
+from core.growth import TIES_GROW_AT, capacity
 from core.keys import standings_key
 from core.model import Board, Entry, Rank, RankStrategy
 from core.pages import encode_token
@@ -65,7 +67,7 @@ class Place:
 
     name: str
     at: int  # from 0 on
-    one_score: bool  # whether its leaf holds no other score
+    one_score: bool  # whether its leaf has room for one score alone
     in_leaf: int
     costs: dict[RankRead, Reading] = field(default_factory=dict)
 
@@ -140,8 +142,7 @@ class _Bench:
         leaf = Trees(self.db).locate(self.board, self.filled.standings, [key])[1][key]
         first = bisect_left(self.order, leaf.low)
         end = len(self.order) if leaf.high is None else bisect_left(self.order, leaf.high)
-        length = score_bytes(self.board)
-        one_score = self.order[first][:length] == self.order[end - 1][:length]
+        one_score = capacity(self.board, leaf.low, leaf.high) == TIES_GROW_AT
         found = Place(name, at, one_score, end - first)
         for read in RANK_READS:
             again = read.state == WARM
@@ -183,6 +184,7 @@ class _Bench:
             self._rank(db, at, read)
         if read.state == PAUSED:
             db.memory.roots.clear()
+        _keep_warm(db)
         with self.probe.read() as reading:
             rank = self._rank(db, at, read)
         self._judge(at, read, rank)
@@ -195,6 +197,7 @@ class _Bench:
         db = self._fresh()
         if state == WARM:
             ranks(db, self.board, ALL_TIME, read(db))
+        _keep_warm(db)
         with self.probe.read() as reading:
             found = read(db)
             told = ranks(db, self.board, ALL_TIME, found) if state else []
@@ -222,6 +225,12 @@ class _Bench:
             self.wrong.append(f"{read}: {rank}, not exactly {truth}, percentile {percentile}")
         elif not guessed and rank.position not in {None, at + 1}:
             self.wrong.append(f"{read}: position {rank.position}, not {at + 1}")
+
+
+def _keep_warm(db: Database) -> None:
+    """Take a ladder for just loaded: on a busy machine the first read may have taken a second."""
+    ladders = db.memory.ladders
+    ladders.update({name: replace(one, loaded_at=time.monotonic()) for name, one in ladders.items()})
 
 
 def _least(cost: Callable[[], Reading], *, again: bool) -> Reading:

@@ -15,6 +15,7 @@ from core.ids import check_id, check_text
 from core.limits import MAX_COMPONENTS, MAX_ID_BYTES, MAX_RANK_KEY_BYTES, MAX_TITLE_BYTES
 from core.model import (
     Board,
+    ClientAccess,
     Component,
     CounterMode,
     PeriodKind,
@@ -69,6 +70,7 @@ def define_board(
     peak_writes_per_second: int = 1000,
     expected_size: int | None = None,
     rank_buckets: Sequence[RankBucket] | None = None,
+    client_access: ClientAccess = ClientAccess.READ,
 ) -> Board:
     """Make a new board of a new generation from what a client asks for.
 
@@ -99,6 +101,7 @@ def define_board(
         expected_size=expected_size,
         rank_buckets=check_buckets(DEFAULT_BUCKETS if rank_buckets is None else rank_buckets),
         created_at=now,
+        client_access=client_access,
     )
     size = rank_key.longest(board, MAX_ID_BYTES)
     if size > MAX_RANK_KEY_BYTES:
@@ -130,6 +133,7 @@ def board_from_json(text: str) -> Board:
             "counter_mode": CounterMode(stored["counter_mode"]),
             "rank_buckets": tuple(RankBucket(**one) for one in stored["rank_buckets"]),
             "created_at": datetime.fromisoformat(stored["created_at"]),
+            "client_access": ClientAccess(stored.get("client_access", ClientAccess.READ)),
             "zone_changes": tuple(_zone_change(one) for one in stored.get("zone_changes", ())),
             "retention": Retention(**stored.get("retention", {})),
         }

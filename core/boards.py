@@ -15,7 +15,8 @@ from core.errors import LeaderboardExists, LeaderboardNotFound, Throttled, Versi
 from core.ids import check_id, check_text
 from core.keys import SEPARATOR
 from core.limits import MAX_BOARDS_PAGE, MAX_TITLE_BYTES, check_limit
-from core.model import UNSET, Board, Page, PeriodKind, RankBucket, Retention, Unset
+from core.memory import REMEMBERED
+from core.model import UNSET, Board, ClientAccess, Page, PeriodKind, RankBucket, Retention, Unset
 from core.pages import decode_token, encode_token
 from core.periods import change_zone
 from core.rank_key import microseconds
@@ -115,6 +116,7 @@ class Boards:
         *,
         title: str | Unset | None = UNSET,
         rank_buckets: Sequence[RankBucket] | Unset = UNSET,
+        client_access: ClientAccess | Unset = UNSET,
         periods: Sequence[PeriodKind] | Unset = UNSET,
         time_zone: str | Unset = UNSET,
         now: datetime | None = None,
@@ -143,6 +145,8 @@ class Boards:
             changed = replace(changed, title=title)
         if not isinstance(rank_buckets, Unset):
             changed = replace(changed, rank_buckets=check_buckets(rank_buckets))
+        if not isinstance(client_access, Unset):
+            changed = replace(changed, client_access=client_access)
         if not isinstance(periods, Unset):
             changed = replace(changed, periods=check_periods(periods))
         if not isinstance(time_zone, Unset) and check_time_zone(time_zone) != current.time_zone:
@@ -283,6 +287,8 @@ class Boards:
         return [board_from_json(item["definition"]["S"]) for item in items]
 
     def _remember(self, board: Board) -> Board:
+        if len(self._cache) > REMEMBERED:
+            self._cache.clear()
         self._cache[board.id] = (time.monotonic() + self._cache_seconds, board)
         return board
 
@@ -294,6 +300,32 @@ def deletion_name(board: Board) -> str:
 
 def _as_read(board: Board) -> "dict[str, AttributeValueTypeDef]":
     return {":version": {"N": str(board.version)}, ":generation": {"S": board.generation}}
+
+
+class OpenBoards(Boards):
+    """The boards that clients may read; for them, no others exist."""
+
+    def __init__(self, boards: Boards) -> None:
+        super().__init__(boards._db, boards._cache_seconds)
+        self._cache = boards._cache
+
+    def get_many(self, board_ids: Iterable[str]) -> dict[str, Board]:
+        """Read boards by id, leaving out those that do not exist."""
+        return {board.id: board for board in super().get_many(board_ids).values() if _is_open(board)}
+
+    def get_generation(self, board_id: str, generation: str) -> Board | None:
+        """Read a board if it is of this generation."""
+        board = super().get_generation(board_id, generation)
+        return board if board is not None and _is_open(board) else None
+
+    def page(self, limit: int, next_token: str | None = None) -> Page[Board]:
+        """Read a page of boards, shorter by those that are left out."""
+        page = super().page(limit, next_token)
+        return replace(page, items=[board for board in page.items if _is_open(board)])
+
+
+def _is_open(board: Board) -> bool:
+    return board.client_access is not ClientAccess.NONE
 
 
 def _to_item(board: Board) -> "dict[str, AttributeValueTypeDef]":

@@ -7,7 +7,7 @@ first, by touching each entry, while writes go on and readers use the first; the
 import time
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from core.database import Database
 from core.errors import VersionConflict
@@ -18,7 +18,7 @@ from core.model import Board
 from core.nodes import TREES_NODE, counts_of, expiry, get_node, node_key, now_ms, partitions, query_nodes
 from core.rewriting import Progress, rewrite
 from core.top import TOP_KEPT, TOP_NODE, read_top, renew_top
-from core.tree import edges_name, node_name
+from core.tree import node_name
 from core.trees import LEAD, TRUST, Trees
 
 _PAUSE = 1.0  # seconds between two looks, in which the stream is counted
@@ -27,11 +27,12 @@ _GROWING_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A count that is not what the entries say."""
+    """A count that is not what the entries say; `shown` tells one state of a top from another."""
 
     where: str
     counted: int
     entries: int
+    shown: int = field(default=0, compare=False, repr=False)
 
     @property
     def off(self) -> int:
@@ -43,13 +44,60 @@ class Drift:
 class CheckReport:
     """What a check found: how many entries, how many counts, and which of them are wrong.
 
-    `pending` tells how many counts were still on their way to what the entries say.
+    `pending` tells how many counts were still on their way to what the entries say, and `behind` by how many
+    entries those and all others were off that were never seen to be right, nor to be wrong.
     """
 
     entries: int
     counts: int
     drifts: tuple[Drift, ...]
     pending: int = 0
+    behind: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Spell:
+    """A time in which something stayed the same: since when, and the least and most entries in it."""
+
+    since: float
+    least: int
+    most: int
+
+    def go_on(self, entries: int, *, same: bool) -> "_Spell":
+        if not same:
+            return _Spell(time.monotonic(), entries, entries)
+        return _Spell(self.since, min(self.least, entries), max(self.most, entries))
+
+
+@dataclass(frozen=True, slots=True)
+class _Suspect:
+    """A count that has been wrong at each look, how long by the same number, and how long unmoved."""
+
+    drift: Drift
+    by_same: _Spell
+    unmoved: _Spell
+
+    @classmethod
+    def first(cls, drift: Drift, now: float) -> "_Suspect":
+        spell = _Spell(now, drift.entries, drift.entries)
+        return cls(drift, spell, spell)
+
+    def seen_again(self, drift: Drift) -> "_Suspect":
+        by_same = (drift.off, drift.shown) == (self.drift.off, self.drift.shown)
+        unmoved = (drift.counted, drift.shown) == (self.drift.counted, self.drift.shown)
+        return _Suspect(
+            drift,
+            self.by_same.go_on(drift.entries, same=by_same),
+            self.unmoved.go_on(drift.entries, same=unmoved),
+        )
+
+    def is_wrong(self, since: float) -> bool:
+        """Say whether it has been so since then, and cannot be merely behind: so many entries never were."""
+        top = self.drift.where == TOP_NODE
+        return any(
+            spell.since <= since and (top or not spell.least <= self.drift.counted <= spell.most)
+            for spell in (self.by_same, self.unmoved)
+        )
 
 
 def check(
@@ -58,34 +106,35 @@ def check(
     """Recount the entries and compare every count of the tree in use (or another), and the top.
 
     While writes go on the two are never read at the same moment. So a count is right if it is so at one look,
-    and wrong if it is off by the same number for `patience` seconds. For three times as long it is looked
-    whether the others come to one or the other.
+    and wrong if for `patience` seconds it is off by the same number, or does not move, and the entries were
+    never as many: else, where they come at a steady pace, it is only behind. For three times as long it is
+    looked whether the others come to one or the other. If the counters are made anew, it starts over.
 
     Costs half a read unit for each 4 KB of the order's index and of its tree, again for each look.
     """
-    if tree is None:
-        tree = Trees(db).current(standings)
+    looked_at = Trees(db).current(standings) if tree is None else tree
     began = time.monotonic()
-    first = report = _compare(db, board, standings, tree)
-    off = {drift.where: (drift.off, began) for drift in report.drifts}  # by how much, and since when
+    first = report = _compare(db, board, standings, looked_at)
+    off = {drift.where: _Suspect.first(drift, began) for drift in report.drifts}
 
     def is_wrong(where: str) -> bool:
-        return off[where][1] <= time.monotonic() - patience
+        return off[where].is_wrong(time.monotonic() - patience)
 
     while not all(map(is_wrong, off)) and time.monotonic() < began + 3 * patience:
         time.sleep(min(_PAUSE, patience))
-        report = _compare(db, board, standings, tree)
-        drifts = {drift.where: drift.off for drift in report.drifts}
-        off = {
-            where: (drifts[where], since if drifts[where] == before else time.monotonic())
-            for where, (before, since) in off.items()
-            if where in drifts
-        }
+        if tree is None and Trees(db).current(standings) != looked_at:
+            return check(db, board, standings, patience=patience)  # rebuilt in the meantime
+        report = _compare(db, board, standings, looked_at)
+        drifts = {drift.where: drift for drift in report.drifts}
+        off = {where: one.seen_again(drifts[where]) for where, one in off.items() if where in drifts}
     entries = {drift.where: drift.entries for drift in first.drifts}
     found = [drift for drift in report.drifts if drift.where in off]
     wrong = tuple(drift for drift in found if is_wrong(drift.where))
-    pending = sum(entries[drift.where] == drift.entries for drift in found if drift not in wrong)
-    return CheckReport(report.entries, report.counts, wrong, pending)
+    moving = [drift for drift in found if drift not in wrong and drift.where != TOP_NODE]
+    pending = sum(entries[drift.where] == drift.entries for drift in moving)
+    return CheckReport(
+        report.entries, report.counts, wrong, pending, behind=sum(abs(drift.off) for drift in moving)
+    )
 
 
 def rebuild(
@@ -106,12 +155,16 @@ def rebuild(
     renew_top(db, board, standings)
     rewrite(db, board, standings, b"", None, born, progress)
     least, tries = None, 0
+    behind: int | None = None
     while True:
         _grow_out(db, board, standings, new)
         report = check(db, board, standings, tree=new, patience=2 * LEAD / 1000)
         wrong = sum(abs(one.off) for one in report.drifts if one.where != TOP_NODE)
         if not wrong and not report.pending:
-            break
+            if not report.behind or (behind is not None and report.behind >= behind):
+                break  # under a steady load it stays a little behind
+            behind = report.behind
+            continue
         if report.pending or least is None or wrong < least:
             least, tries = wrong, 0  # the stream is still being counted
         elif tries == 0:
@@ -121,8 +174,7 @@ def rebuild(
             _give_up(db, board, standings, new)
             return report
     _use(db, board, standings, new)
-    time.sleep(LEAD / 1000)  # until no process reads or counts the old one
-    _drop_others(db, board, standings, new)
+    _drop_unused(db, board, standings)
     mark_growing(db, standings)
     return report
 
@@ -157,7 +209,8 @@ def _compare(db: Database, board: Board, standings: str, tree: int) -> CheckRepo
     top = read_top(db, standings)
     best = [bytes(item["rank_key"]["B"]) for item in top.items] if top else []
     if best != keys[: len(best)] or (keys and not best) or (top and top.whole and len(best) < len(keys)):
-        drifts.append(Drift(TOP_NODE, len(best), min(len(keys), TOP_KEPT)))
+        shown = hash((*best, *keys[:TOP_KEPT]))
+        drifts.append(Drift(TOP_NODE, len(best), min(len(keys), TOP_KEPT), shown))
     return CheckReport(len(keys), len(found), tuple(drifts))
 
 
@@ -197,8 +250,7 @@ def _give_up(db: Database, board: Board, standings: str, tree: int) -> None:
         born = {number: when for number, when in trees.born.items() if number != tree}
         if _write_trees(db, board, standings, trees, replace(trees, born=born)):
             break
-    time.sleep(LEAD / 1000)
-    _drop_others(db, board, standings, trees.current)
+    _drop_unused(db, board, standings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,12 +294,17 @@ def _write_trees(db: Database, board: Board, standings: str, old: _Trees, new: _
     return True
 
 
-def _drop_others(db: Database, board: Board, standings: str, tree: int) -> None:
-    """Delete the items of all trees but one: the one before, and what late writers left of earlier ones."""
-    kept = (node_name(tree, ()), edges_name(tree, ()))
+def _drop_unused(db: Database, board: Board, standings: str) -> None:
+    """Delete the items of trees that are not counted any more, and what late writers left of earlier ones.
+
+    What another rebuild announces meanwhile has a higher number, and stays.
+    """
+    trees = _read_trees(db, standings)
+    time.sleep(LEAD / 1000)  # until no process reads or counts them
+    unused = {str(tree) for tree in range(trees.last + 1) if tree not in trees.born}
     for partition in partitions(board, standings):
         for prefix in ("tree", "edges"):
             for item in list(query_nodes(db, partition, prefix)):
                 name = item["node"]["S"]
-                if not name.startswith((*kept, TREES_NODE)):
+                if name.partition(":")[0].removeprefix(prefix) in unused:
                     db.client.delete_item(TableName=db.tables.counters, Key=node_key(partition, name))

@@ -18,7 +18,7 @@ from core.database import Database
 from core.index import count_between, key_queries, read_keys
 from core.keys import standings_key
 from core.model import Board
-from core.nodes import TREES_NODE, Item, as_of, counts_of, get_nodes, read_size, remember_root
+from core.nodes import TREES_NODE, Item, as_of, counts_of, get_nodes, read_root, read_size, remember_root
 from core.parallel import run_all
 from core.rungs import Rung, Rungs
 from core.scale import static_edges
@@ -75,18 +75,19 @@ def entries_at_most(db: Database, board: Board, standings: str, key: bytes) -> i
     """Say how many entries stand before a key at most: from memory, or a read unit where it is too old."""
     read_at, counts = db.memory.roots.get(standings, (float("-inf"), {}))
     if time.monotonic() > read_at + _ROOT_SECONDS:
-        read_size(db, board, standings)
-        _, counts = db.memory.roots[standings]
+        counts = read_root(db, board, standings)
     last = bisect_right(static_edges(board, ()) or (), key)  # a root's edges are the same in every tree
     return sum(entries for child, entries in counts.items() if child <= last)
 
 
-def by_tree(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> Counted:
+def by_tree(
+    db: Database, board: Board, period: str, cuts: Sequence[bytes], *, consistent: bool = False
+) -> Counted:
     """Sum the tree down to each cut's leaf and read what the leaf holds before it, in one round trip.
 
-    Costs half a read unit a node and for the `trees` item, and for a cut inside a leaf half a unit for each
-    4 KB of its entries, at least half a unit for each shard. One more round trip for each level that this
-    process does not know.
+    Costs half a read unit (consistent: one) a node and for the `trees` item, and for a cut inside a leaf half
+    a unit for each 4 KB of its entries, at least half a unit for each shard. One more round trip for each
+    level that this process does not know.
     """
     standings = standings_key(board.id, period, board.generation)
     trees = Trees(db)
@@ -99,12 +100,12 @@ def by_tree(db: Database, board: Board, period: str, cuts: Sequence[bytes]) -> C
 
     def read_nodes() -> list[bytes]:
         names = [TREES_NODE, *(node_name(tree, path) for path in paths)]
-        nodes.update(get_nodes(db, board, standings, names))
+        nodes.update(get_nodes(db, board, standings, names, consistent=consistent))
         return []
 
     _, *found = run_all([read_nodes, *stretches.queries(db, board, period)])
-    if trees.learn_current(standings, nodes.pop(TREES_NODE, {})):
-        return by_tree(db, board, period, cuts)  # rebuilt in the meantime
+    if trees.learn_current(standings, tree, nodes.pop(TREES_NODE, {})):
+        return by_tree(db, board, period, cuts, consistent=consistent)  # rebuilt in the meantime
     for path in paths & {path_of(name) for name in nodes}:
         trees.learn(board, standings, tree, path, nodes[node_name(tree, path)])
     keys = stretches.gather(found)

@@ -1,6 +1,7 @@
 """The connection to DynamoDB: its tables, what each call consumed, and its errors in our words."""
 
 import random
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,7 +21,7 @@ from core.parallel import run_all
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError
     from mypy_boto3_dynamodb import DynamoDBClient
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, WriteRequestTypeDef
 
 # Reads and writes that wait longer than this are better tried again; DynamoDB answers in milliseconds.
 _CONFIG = Config(
@@ -93,6 +94,7 @@ class Meter:
 
 
 _BATCH_GET_LIMIT = 100
+_BATCH_WRITE_LIMIT = 25
 _READS = frozenset({"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"})
 _METERED = _READS | {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 _meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
@@ -193,3 +195,22 @@ def _get_batch(
         found += answer["Responses"].get(table, [])
         keys = answer.get("UnprocessedKeys", {}).get(table, {"Keys": []})["Keys"]
     return found
+
+
+def batch_write(db: Database, table: str, requests: "Sequence[WriteRequestTypeDef]") -> None:
+    """Put or delete items whatever stands there, in no order: a write unit a KB of each."""
+    starts = range(0, len(requests), _BATCH_WRITE_LIMIT)
+    run_all(
+        [partial(_write_batch, db, table, requests[start : start + _BATCH_WRITE_LIMIT]) for start in starts]
+    )
+
+
+def _write_batch(db: Database, table: str, requests: "Sequence[WriteRequestTypeDef]") -> None:
+    attempt = 0
+    left: Any = requests
+    while left:
+        answer = db.client.batch_write_item(RequestItems={table: left})
+        left = answer.get("UnprocessedItems", {}).get(table, [])
+        if left:  # too many at once
+            time.sleep(random.uniform(0, min(1.0, 0.05 * 2**attempt)))
+            attempt += 1

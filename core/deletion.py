@@ -12,22 +12,20 @@ index shows and no mark names, which only a stranger can have written.
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from core.archive_items import query_archive
 from core.archives import listed_archives
 from core.board import board_from_json
 from core.chores import Chore, Item, chore_key, done, left, note
-from core.database import Database
+from core.database import Database, batch_write
 from core.items import entry_key
-from core.keys import rank_shards, standings_key
+from core.keys import live_partition, rank_shards, standings_key
 from core.marks import marked, marks_partition
 from core.model import Board
 from core.moderation import items_of
 from core.nodes import partitions, query_nodes
-from core.parallel import batched, run_all
+from core.parallel import batched
 from core.period_archives import ended_partition
 from core.periods import is_kept, period_end, periods_kept
 from core.rank_key import instant
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
     from core.items import Key
 
 _SETTLED = timedelta(minutes=1)  # until no process remembers the board, nor has a request under way
-_BATCH = 25
 _AT_ONCE = 500
 
 Progress = Callable[[int], object]  # how many entries have gone so far
@@ -140,7 +137,8 @@ def _others(db: Database, board: Board) -> Iterator[tuple[str, list["Key"]]]:
     if pending:
         yield db.tables.archives, [chore_key(Chore.ARCHIVE, name) for name in pending]
     for period in _periods(board):
-        for partition in partitions(board, standings_key(board.id, period, board.generation)):
+        standings = standings_key(board.id, period, board.generation)
+        for partition in (*partitions(board, standings), live_partition(standings)):
             for nodes in batched(query_nodes(db, partition, ""), _AT_ONCE):
                 yield (
                     db.tables.counters,
@@ -149,14 +147,4 @@ def _others(db: Database, board: Board) -> Iterator[tuple[str, list["Key"]]]:
 
 
 def _delete_all(db: Database, table: str, keys: Iterable["Key"]) -> None:
-    run_all([partial(_delete_batch, db, table, some) for some in batched(keys, _BATCH)])
-
-
-def _delete_batch(db: Database, table: str, keys: list["Key"]) -> None:
-    waiting: list[Any] = [{"DeleteRequest": {"Key": key}} for key in keys]
-    for attempt in count():
-        answer = db.client.batch_write_item(RequestItems={table: waiting})
-        waiting = answer.get("UnprocessedItems", {}).get(table, [])
-        if not waiting:
-            return
-        time.sleep(min(1.0, 0.01 * 2**attempt))
+    batch_write(db, table, [{"DeleteRequest": {"Key": key}} for key in keys])

@@ -15,6 +15,7 @@ from core.errors import InvalidInput
 from core.ids import check_id
 from core.keys import SEPARATOR, split_standings
 from core.limits import MAX_DISPLAY_NAME_BYTES, MAX_METADATA_BYTES
+from core.model import Board
 
 _TIME = re.compile(r"[0-9]+(\.[0-9]+)?")
 _TEXTS = {"display_name": MAX_DISPLAY_NAME_BYTES, "metadata": MAX_METADATA_BYTES}
@@ -73,6 +74,16 @@ def written_at(image: Mapping[str, Any]) -> int:
 def is_ranked(image: Mapping[str, Any] | None) -> bool:
     """Say whether an entry's item takes a rank: it exists and is not hidden."""
     return image is not None and "rank_shard" in image
+
+
+def placed(board: Board, image: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Take a stranger's entry in a shard that its board has not for a hidden one."""
+    if image is None or "rank_shard" not in image:
+        return image
+    shard = image["rank_shard"]["S"].rpartition(SEPARATOR)[2]
+    if int(shard) < board.shards and shard == str(int(shard)):
+        return image
+    return {name: value for name, value in image.items() if name != "rank_shard"}
 
 
 def latest(changes: Sequence[Change]) -> dict[str, Change]:

@@ -1,5 +1,7 @@
 """Changing an entry's texts."""
 
+from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from core.database import Database
@@ -7,7 +9,8 @@ from core.errors import EntryNotFound
 from core.ids import check_id
 from core.items import entry_from_item, entry_key
 from core.model import UNSET, Board, Entry, Unset
-from core.periods import ALL_TIME
+from core.parallel import run_all
+from core.periods import ALL_TIME, period_key
 from core.texts import check_display_name, check_metadata
 
 if TYPE_CHECKING:
@@ -19,16 +22,20 @@ def update_entry(
     board: Board,
     participant_id: str,
     *,
+    now: datetime,
     display_name: str | Unset | None = UNSET,
     metadata: str | Unset | None = UNSET,
 ) -> Entry:
-    """Change an entry's display name or metadata (None clears it) and nothing of its score or place.
+    """Change a participant's display name or metadata (None clears it) and nothing of score or place.
+
+    Changes the entry of each current period; those of earlier periods stay as they were. Gives the all-time
+    one, or the first there is.
 
     Raises:
-        EntryNotFound: the participant is not on the board.
+        EntryNotFound: the participant is on the board in no current period.
         InvalidInput: naming the field and the rule.
 
-    Costs one conditional UpdateItem: 1 write unit on the table, 1 on the index.
+    Costs one conditional UpdateItem for each period: 1 write unit on the table, 1 on the index.
     """
     check_id("participantId", participant_id)
     sets = ["version = version + :one"]
@@ -45,15 +52,23 @@ def update_entry(
         elif value is None:
             removes.append(name)
     expression = f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(removes)}" if removes else "")
-    try:
-        answer = db.client.update_item(
-            TableName=db.tables.scores,
-            Key=entry_key(board, ALL_TIME, participant_id),
-            UpdateExpression=expression,
-            ConditionExpression="attribute_exists(rank_key)",
-            ExpressionAttributeValues=values,
-            ReturnValues="ALL_NEW",
-        )
-    except db.client.exceptions.ConditionalCheckFailedException:
-        raise EntryNotFound(f"participantId: {participant_id!r} is not on this leaderboard") from None
-    return entry_from_item(board, ALL_TIME, answer["Attributes"])
+
+    def edit(period: str) -> Entry | None:
+        try:
+            answer = db.client.update_item(
+                TableName=db.tables.scores,
+                Key=entry_key(board, period, participant_id),
+                UpdateExpression=expression,
+                ConditionExpression="attribute_exists(rank_key)",
+                ExpressionAttributeValues=values,
+                ReturnValues="ALL_NEW",
+            )
+        except db.client.exceptions.ConditionalCheckFailedException:
+            return None
+        return entry_from_item(board, period, answer["Attributes"])
+
+    periods = [period_key(board, kind, now) for kind in board.periods]
+    edited = [entry for entry in run_all([partial(edit, period) for period in periods]) if entry]
+    if not edited:
+        raise EntryNotFound(f"participantId: {participant_id!r} is not on this leaderboard")
+    return min(edited, key=lambda entry: entry.period != ALL_TIME)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from core.database import Database
-from core.deltas import Change, read_entry
+from core.deltas import Change, placed, read_entry
 from core.errors import Throttled
 from core.guard import failed_item
 from core.model import Board, CounterMode
@@ -108,7 +108,7 @@ def _node_updates(
         at=datetime.now(UTC),
         standings=standings,
         participant=cast("dict[str, str]", key["participant"])["S"],
-        old=read_entry(standings, before),
+        old=placed(board, read_entry(standings, before)),
         new=after,
     )
     if change.old is None and change.new is None:
@@ -179,6 +179,8 @@ def write_together(
             counts += _node_updates(db, board, write.key, write.before, write.after)
         parts.append(_part(db, write.key, change))
     parts += [also] if also else []
+    if not parts:
+        return None
     refused = _transact(db, [*parts, *counts])
     return None if refused is None else refused[: len(parts)]
 

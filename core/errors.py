@@ -56,7 +56,3 @@ class Unauthorized(LeaderboardError):
 
 class Throttled(LeaderboardError):
     """The database asks for patience; nothing is lost, try again."""
-
-
-class NotYetAvailable(LeaderboardError):
-    """Part of the public contract that this version does not offer yet."""

@@ -4,7 +4,9 @@ from core import rank_key
 from core.database import Database
 from core.growth import GROW_AT, TIES_GROW_AT, load_tree, twigs
 from core.index import units_of
+from core.keys import split_standings
 from core.model import Board, CounterMode
+from core.periods import expires_at, period_end
 from core.scale import FANOUT, counter_shards, is_linear, static_depth, static_edges
 from core.trees import Trees
 
@@ -29,6 +31,7 @@ def explain(db: Database, board: Board, standings: str) -> list[tuple[str, str]]
     coarse = 0.5 * (1 + depth * shards)
     return [
         ("order", _order(board)),
+        ("period", _period(board, split_standings(standings)[1])),
         ("rank key", f"{rank_key.longest(board, 0)} bytes and the participant's id"),
         ("index", f"{board.shards} shard(s) for {board.peak_writes_per_second:,} writes/s"),
         ("counters", f"{board.counter_mode.value}, {shards} counter shard(s)"),
@@ -46,6 +49,7 @@ def explain(db: Database, board: Board, standings: str) -> list[tuple[str, str]]
             (
                 f"entry 0.5 + tree {coarse:g} + what stands before it in its leaf: at least "
                 f"{units_of(board, 0):g}, up to {units_of(board, fullest):g} units"
+                " (more where ids are long or entries have texts)"
             ),
         ),
         ("a rank, ladder warm", "entry 0.5 + what stands before it in its leaf"),
@@ -58,6 +62,14 @@ def _order(board: Board) -> str:
     return f"{', then '.join(parts)}; ties {board.tie_break.value}; policy {board.policy.value}"
 
 
+def _period(board: Board, period: str) -> str:
+    end, gone = period_end(board, period), expires_at(board, period)
+    if end is None or gone is None:
+        return f"{period}, without end"
+    grace = board.retention.grace_hours
+    return f"{period}, to {end.isoformat()}; late scores for {grace} hours; gone from {gone.isoformat()}"
+
+
 def _scale(board: Board) -> str:
     kind = "linear" if is_linear(board) else "logarithmic"
     children = len(static_edges(board, ()) or ()) + 1
@@ -67,6 +79,8 @@ def _scale(board: Board) -> str:
 
 def _submission(board: Board, depth: int) -> str:
     floor = "1 write unit on the table, 2 on the index if the rank key moves"
+    if len(board.periods) > 1:
+        floor = f"in each of {len(board.periods)} periods {floor}"
     if board.counter_mode is CounterMode.STREAM:
         return f"{floor}; the stream's consumer writes each node that a batch touches once"
     more = "1 more on the table, and 2" if board.counter_mode is CounterMode.TRANSACTIONAL else "1"

@@ -77,7 +77,8 @@ def mark_growing(db: Database, standings: str) -> None:
 
 def growing(db: Database) -> dict[str, str]:
     """List the orders that have something to grow, and since when: half a read unit for each 4 KB."""
-    return {item["node"]["S"]: item["marked_at"]["N"] for item in query_nodes(db, _GROWING, "")}
+    notes = query_nodes(db, _GROWING, "")
+    return {item["node"]["S"]: item.get("marked_at", {}).get("N", "0") for item in notes}
 
 
 def grow_all(db: Database, boards: Boards) -> int:
@@ -88,9 +89,9 @@ def grow_all(db: Database, boards: Boards) -> int:
     """
     left = 0
     for standings, marked_at in growing(db).items():
-        board_id, period, generation = split_standings(standings)
-        board = boards.get_generation(board_id, generation)
         try:
+            board_id, period, generation = split_standings(standings)
+            board = boards.get_generation(board_id, generation)
             lives = board is not None and not is_expired(board, period, datetime.now(UTC))
             more = board is not None and lives and grow(db, board, standings)
         except Exception:
@@ -108,7 +109,7 @@ def _unmark(db: Database, standings: str, marked_at: str) -> None:
         db.client.delete_item(
             TableName=db.tables.counters,
             Key=node_key(_GROWING, standings),
-            ConditionExpression="marked_at = :marked_at",
+            ConditionExpression="attribute_not_exists(marked_at) OR marked_at = :marked_at",
             ExpressionAttributeValues={":marked_at": {"N": marked_at}},
         )
 

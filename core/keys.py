@@ -27,6 +27,11 @@ def split_standings(standings: str) -> tuple[str, str, str]:
     return board_id, period, generation
 
 
+def live_partition(standings: str) -> str:
+    """Name the partition of the counters table that holds what an order's subscribers are told."""
+    return f"{standings}{SEPARATOR}live"
+
+
 def rank_shard(standings: str, shard: int) -> str:
     """Name one partition of the rank index."""
     return f"{standings}{SEPARATOR}{shard}"

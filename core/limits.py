@@ -9,6 +9,7 @@ MAX_TITLE_BYTES = 256
 MAX_COMPONENTS = 32
 MAX_RANK_BUCKETS = 32
 MAX_RANK_KEY_BYTES = 1024  # DynamoDB's limit of a sort key
+MAX_EVENT_BYTES = 240_000  # of what one subscriber is told at once: AppSync drops larger ones without a word
 
 MAX_REASON_BYTES = 1024
 

@@ -57,6 +57,14 @@ class CounterMode(StrEnum):
     INLINE = "INLINE"
 
 
+class ClientAccess(StrEnum):
+    """What clients may do with a board: nothing, read it, or also submit scores of their own."""
+
+    NONE = "NONE"
+    READ = "READ"
+    SUBMIT = "SUBMIT"
+
+
 class RankStrategy(StrEnum):
     """How a rank is found."""
 
@@ -154,6 +162,7 @@ class Board:
     rank_buckets: tuple[RankBucket, ...]
     created_at: datetime
     closed: bool = False
+    client_access: ClientAccess = ClientAccess.READ
     zone_changes: tuple[ZoneChange, ...] = ()
     retention: Retention = Retention()
 

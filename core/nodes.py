@@ -108,14 +108,17 @@ def get_node(db: Database, standings: str, name: str, *, consistent: bool = Fals
     return answer.get("Item", {})
 
 
-def get_nodes(db: Database, board: Board, standings: str, names: Iterable[str]) -> dict[str, Item]:
+def get_nodes(
+    db: Database, board: Board, standings: str, names: Iterable[str], *, consistent: bool = False
+) -> dict[str, Item]:
     """Read several nodes in one round trip, leaving out those that are not there.
 
-    Costs half a read unit for each 4 KB of a node, for each counter shard; the `trees` item is in the first.
+    Costs half a read unit (consistent: one) for each 4 KB of a node, for each counter shard; the `trees` item
+    is in the first.
     """
     shards = partitions(board, standings)
     keys = [node_key(one, name) for name in names for one in (shards[:1] if name == TREES_NODE else shards)]
-    return merge_shards(standings, batch_get(db, db.tables.counters, keys))
+    return merge_shards(standings, batch_get(db, db.tables.counters, keys, consistent=consistent))
 
 
 def query_nodes(db: Database, partition: str, prefix: str) -> Iterator[Item]:
@@ -188,7 +191,12 @@ def as_of(board: Board, nodes: Iterable[Item], read_at: datetime) -> datetime:
 
 
 def read_size(db: Database, board: Board, standings: str) -> int:
-    """Read the number of ranked entries, as far as counted.
+    """Read the number of ranked entries, as far as counted; costs what `read_root` does."""
+    return sum(read_root(db, board, standings).values())
+
+
+def read_root(db: Database, board: Board, standings: str) -> Mapping[int, int]:
+    """Read how many ranked entries are under each child of the root, as far as counted.
 
     Costs half a read unit, and another for each counter shard.
     """
@@ -200,7 +208,7 @@ def read_size(db: Database, board: Board, standings: str) -> int:
         items = get_nodes(db, board, standings, [first])
     counts = counts_of(items.get(first, {}))
     remember_root(db, standings, counts)
-    return sum(counts.values())
+    return counts
 
 
 def remember_root(db: Database, standings: str, counts: Mapping[int, int]) -> None:

@@ -13,10 +13,11 @@ from core.ladder import ladder, warm
 from core.memory import REMEMBERED
 from core.model import Board, Entry, Rank, RankStrategy
 from core.rank_key import is_worst, just_above, score_bytes
+from core.scale import counter_shards, static_depth
 
 # So many cuts within a second are worth loading the ladder, which costs about as much as so many paths.
 LADDER_PAYS_AT = 16
-# So many read units on the index are about what a tree's path and its leaf cost.
+# So many read units on the index are about what a tree's path and its leaf cost, with one counter shard.
 INDEX_PAYS_TO = 2.5
 
 
@@ -72,7 +73,9 @@ def _choose(db: Database, board: Board, standings: str, cuts: Sequence[bytes]) -
     leaves before the one that the tree reads. The ladder is cheapest while warm, and warming it pays once
     enough ranks of one order are asked for.
     """
-    if not cuts or units_of(board, entries_at_most(db, board, standings, cuts[-1])) <= INDEX_PAYS_TO:
+    # The index needs the root too, for the size, but none of the nodes below it.
+    pays_to = INDEX_PAYS_TO + 0.5 * (counter_shards(board) - 1) * (static_depth(board) - 1)
+    if not cuts or units_of(board, entries_at_most(db, board, standings, cuts[-1])) <= pays_to:
         return RankStrategy.INDEX
     asked = db.memory.asked
     if len(asked) > REMEMBERED:

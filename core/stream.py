@@ -8,18 +8,20 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from core.boards import Boards
 from core.database import Database
-from core.deltas import Change, Poison, read_change
+from core.deltas import Change, Poison, placed, read_change
 from core.growth import GROW_AT, capacity, mark_growing
 from core.keys import split_standings
 from core.memory import REMEMBERED
 from core.model import Board, CounterMode
+from core.moves import note_moves
 from core.nodes import add_steps, counts_of, drop_guards, now_ms
 from core.parallel import run_all
 from core.periods import is_expired
@@ -27,7 +29,7 @@ from core.rewriting import rewrite_late
 from core.scale import Path
 from core.top import follow_top
 from core.tree import Step, node_name
-from core.trees import Trees
+from core.trees import Gone, Trees
 
 _log = logging.getLogger(__name__)
 
@@ -36,11 +38,15 @@ _MARK_SECONDS = 30  # a leaf is noted again after so long, should it still be fu
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """What became of a batch: records counted, records set aside, and the newest one's time."""
+    """What became of a batch: records counted, records set aside, the newest one's time.
+
+    `due` names the orders whose participants may have to be told of another rank bucket (core.tell).
+    """
 
     counted: int
     refused: int
     newest: datetime | None
+    due: frozenset[str] = frozenset()
 
 
 def process(db: Database, boards: Boards, shard_id: str, records: Sequence[Mapping[str, Any]]) -> BatchReport:
@@ -65,20 +71,22 @@ def process(db: Database, boards: Boards, shard_id: str, records: Sequence[Mappi
             continue
         changes[change.standings].append(change)
         newest = max(newest or change.at, change.at)
-    boards.get_many(split_standings(standings)[0] for standings in changes)  # all at once, to be remembered
+    due: set[str] = set()
+    with suppress(LookupError, TypeError, ValueError):  # the order whose board is broken will say so
+        boards.get_many(split_standings(standings)[0] for standings in changes)  # at once, to be remembered
     refused += sum(
         run_all(
             [
-                partial(_count_apart, db, boards, shard_id, standings, of_standings)
+                partial(_count_apart, db, boards, shard_id, standings, of_standings, due)
                 for standings, of_standings in changes.items()
             ]
         )
     )
-    return BatchReport(counted=len(records) - refused, refused=refused, newest=newest)
+    return BatchReport(counted=len(records) - refused, refused=refused, newest=newest, due=frozenset(due))
 
 
 def _count_apart(
-    db: Database, boards: Boards, shard_id: str, standings: str, changes: Sequence[Change]
+    db: Database, boards: Boards, shard_id: str, standings: str, changes: Sequence[Change], due: set[str]
 ) -> int:
     """Count one order's changes; gives how many had to be set aside.
 
@@ -87,8 +95,9 @@ def _count_apart(
     """
     for last_try in (False, True):
         try:
-            _count(db, boards, shard_id, standings, changes)
-        except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
+            if _count(db, boards, shard_id, standings, changes):
+                due.add(standings)
+        except (ArithmeticError, AssertionError, AttributeError, Gone, LookupError, TypeError, ValueError):
             if last_try:
                 _log.exception("%d record(s) of %r set aside; rebuild its counters", len(changes), standings)
                 return len(changes)
@@ -98,13 +107,18 @@ def _count_apart(
     return 0
 
 
-def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes: Sequence[Change]) -> None:
+def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes: Sequence[Change]) -> bool:
+    """Count one order's changes; says whether someone may have to be told of another rank bucket."""
     board_id, period, generation = split_standings(standings)
     board = boards.get_generation(board_id, generation)
     # Late records of a board that is gone, or entries that go with their period: so do its counters.
     if board is None or is_expired(board, period, datetime.now(UTC)):
-        return
-    calls: list[Callable[[], None]] = [partial(follow_top, db, shard_id, board, standings, changes)]
+        return False
+    changes = [replace(one, old=placed(board, one.old), new=placed(board, one.new)) for one in changes]
+    calls: list[Callable[[], bool | None]] = [
+        partial(note_moves, db, shard_id, board, standings, changes),
+        partial(follow_top, db, shard_id, board, standings, changes),
+    ]
     trees = Trees(db)
     if board.counter_mode is CounterMode.STREAM:
         newest = max(change.at for change in changes)
@@ -112,10 +126,11 @@ def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes:
             partial(_count_node, db, shard_id, board, standings, node, node_steps, newest)
             for node, node_steps in trees.steps(board, standings, changes).items()
         ]
-    run_all(calls)
+    due = run_all(calls)[0]
     run_all([partial(rewrite_late, db, board, *late) for late in trees.late(board, standings, changes)])
     if board.counter_mode is not CounterMode.STREAM:
         _note_growing(db, standings, "")  # what other processes count is not seen here
+    return bool(due)
 
 
 def _count_node(

@@ -71,7 +71,7 @@ def submit_score(db: Database, board: Board, submission: Submission, *, now: dat
     table and, if the rank key moved, 2 on the index; 1 if refused. SUM and LATEST read first: a read unit
     more, and a failed write of 1 unit for each time that another writer was faster. In one transaction, which
     is SUM over several periods and all that has an id, the table's units are doubled; an id is 1 read unit
-    and 2 write units more, or 1 where nothing changes.
+    and 2 write units more. A retry with it only reads.
     """
     if (
         submission.submission_id is None

@@ -39,9 +39,12 @@ class Top:
     whole: bool
 
 
-def read_top(db: Database, standings: str) -> Top | None:
-    """Read the materialised top, None before the first count: half a read unit for each 4 KB."""
-    item = get_node(db, standings, TOP_NODE)
+def read_top(db: Database, standings: str, *, consistent: bool = False) -> Top | None:
+    """Read the materialised top, None before the first count.
+
+    Costs half a read unit (consistent: one) for each 4 KB.
+    """
+    item = get_node(db, standings, TOP_NODE, consistent=consistent)
     return _top(item) if item else None
 
 

@@ -95,9 +95,8 @@ class Trees:
         ]
         if not suspects:
             return []
-        known = self._of(standings)
-        if board.counter_mode is not CounterMode.STREAM:
-            known = KnownTrees()
+        known = self._of(standings) if board.counter_mode is CounterMode.STREAM else KnownTrees()
+        if not known.born:  # where another thread has had all forgotten, too
             self._read_trees(standings, known)
         found = []
         for change in suspects:
@@ -140,20 +139,23 @@ class Trees:
         self._read_trees(standings, known)
         return known.current
 
-    def learn_current(self, standings: str, item: Item) -> bool:
-        """Take note of the `trees` item, empty where there is none; says whether readers now use another.
+    def learn_current(self, standings: str, tree: int, item: Item) -> bool:
+        """Take note of the `trees` item, empty where there is none; says whether `tree` is not used any more.
 
         Readers' reads may be old, and tell nothing of which trees to count; a change is read again.
         """
-        known = self._of(standings)
-        if not item or int(item["current"]["N"]) <= known.current:
+        if not item or int(item["current"]["N"]) <= tree:
             return False
-        self._read_trees(standings, known)
+        known = self._of(standings)
+        if int(item["current"]["N"]) > known.current:
+            self._read_trees(standings, known)
         return True
 
     def learn_edges(self, standings: str, tree: int, items: Iterable[Item]) -> None:
         """Remember the edges of grown nodes."""
-        _learn_edges(self._of(standings), tree, items)
+        known = self._of(standings)
+        for item in items:
+            known.edges[tree, path_of(item["node"]["S"])] = _edges_of(item)
 
     def learn(
         self, board: Board, standings: str, tree: int, path: Path, item: Item, read_at: int | None = None
@@ -173,7 +175,11 @@ class Trees:
         tree: int,
         ask: Callable[[Mapping[Path, Node]], T],
     ) -> T:
-        """Ask something of a tree's nodes, reading those that it turns out to need."""
+        """Ask something of a tree's nodes, reading those that it turns out to need.
+
+        Raises:
+            Gone: the tree has been replaced; its nodes are not remembered any more.
+        """
         while True:
             try:
                 return ask(known.nodes.setdefault(tree, {}))
@@ -181,6 +187,8 @@ class Trees:
                 path, read_at = unknown.path, now_ms()
                 item = get_node(self._db, standings, node_name(tree, path), consistent=True)
                 self._learn(board, standings, known, tree, path, item, read_at)
+                if tree not in known.born:
+                    raise Gone(path) from None
 
     def _learn(
         self,
@@ -217,7 +225,11 @@ class Trees:
                 {int(tree): int(born["N"]) for tree, born in item["born"]["M"].items()} if item else {0: 0}
             )
             known.known_at = read_at
-            known.nodes = {tree: nodes for tree, nodes in known.nodes.items() if tree in known.born}
+            # Others may be adding to both: a list is taken in one step.
+            known.nodes = {tree: nodes for tree, nodes in list(known.nodes.items()) if tree in known.born}
+            for tree, path in list(known.edges):
+                if tree not in known.born:
+                    known.edges.pop((tree, path), None)
 
     def _edges(
         self, board: Board, standings: str, known: KnownTrees, tree: int, path: Path
@@ -227,18 +239,17 @@ class Trees:
             if tree not in known.born:
                 self._read_trees(standings, known)
             return edges, known.born.get(tree, 0)
-        if (tree, path) not in known.edges:
+        found = known.edges.get((tree, path))
+        if found is None:
             item = get_node(self._db, standings, edges_name(tree, path), consistent=True)
             if not item:
                 raise Gone(path)
-            _learn_edges(known, tree, [item])
-        return known.edges[tree, path]
+            found = known.edges[tree, path] = _edges_of(item)
+        return found
 
 
-def _learn_edges(known: KnownTrees, tree: int, items: Iterable[Item]) -> None:
-    for item in items:
-        edges = unpack_edges(item["edges"]["B"])
-        known.edges[tree, path_of(item["node"]["S"])] = edges, int(item["born"]["N"])
+def _edges_of(item: Item) -> tuple[tuple[bytes, ...], int]:
+    return unpack_edges(item["edges"]["B"]), int(item["born"]["N"])
 
 
 def _believed(board: Board, changes: Sequence[Change]) -> list[Change]:

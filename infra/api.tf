@@ -1,14 +1,13 @@
 locals {
-  # AppSync opens to its default mode alone whatever is not marked. All may read and subscribe, so all types are
-  # marked with all modes; Mutation with IAM alone.
-  readers = join(" ", concat(
-    ["@aws_iam", "@aws_api_key"],
-    try(var.sign_in.cognito_user_pool_id, null) == null ? [] : ["@aws_cognito_user_pools"],
-    try(var.sign_in.oidc_issuer, null) == null ? [] : ["@aws_oidc"],
-  ))
+  # The schema is marked for every way to sign in; AppSync refuses the marks of one that the API has not enabled.
+  with_cognito = try(var.sign_in.cognito_user_pool_id, null) != null
+  with_oidc    = try(var.sign_in.oidc_issuer, null) != null
   schema = replace(
-    replace(file("${path.module}/../schema.graphql"), "/(?m)^type (\\w+) \\{/", "type $1 ${local.readers} {"),
-    "type Mutation ${local.readers} {", "type Mutation @aws_iam {"
+    replace(
+      file("${path.module}/../schema.graphql"),
+      " @aws_cognito_user_pools", local.with_cognito ? " @aws_cognito_user_pools" : ""
+    ),
+    " @aws_oidc", local.with_oidc ? " @aws_oidc" : ""
   )
 
   # Type by type, field by field: how many calls go into one, 0 for each by itself.
@@ -34,7 +33,7 @@ resource "aws_appsync_graphql_api" "api" {
   }
 
   dynamic "additional_authentication_provider" {
-    for_each = try(var.sign_in.cognito_user_pool_id, null) == null ? [] : [var.sign_in.cognito_user_pool_id]
+    for_each = local.with_cognito ? [var.sign_in.cognito_user_pool_id] : []
     content {
       authentication_type = "AMAZON_COGNITO_USER_POOLS"
       user_pool_config {
@@ -44,7 +43,7 @@ resource "aws_appsync_graphql_api" "api" {
   }
 
   dynamic "additional_authentication_provider" {
-    for_each = try(var.sign_in.oidc_issuer, null) == null ? [] : [var.sign_in.oidc_issuer]
+    for_each = local.with_oidc ? [var.sign_in.oidc_issuer] : []
     content {
       authentication_type = "OPENID_CONNECT"
       openid_connect_config {
@@ -108,6 +107,28 @@ resource "aws_appsync_resolver" "field" {
   }
 }
 
+# What AppSync does itself: hand an event on to subscribers.
+resource "aws_appsync_datasource" "none" {
+  api_id = aws_appsync_graphql_api.api.id
+  name   = "none"
+  type   = "NONE"
+}
+
+resource "aws_appsync_resolver" "publish" {
+  for_each = toset(["publishRankBucketChange", "publishTopChange"])
+
+  api_id      = aws_appsync_graphql_api.api.id
+  type        = "Mutation"
+  field       = each.value
+  data_source = aws_appsync_datasource.none.name
+  code        = file("${path.module}/publish.js")
+
+  runtime {
+    name            = "APPSYNC_JS"
+    runtime_version = "1.0.0"
+  }
+}
+
 resource "aws_wafv2_web_acl" "api" {
   count = var.waf_rate_limit == null ? 0 : 1
 
@@ -132,6 +153,29 @@ resource "aws_wafv2_web_acl" "api" {
       rate_based_statement {
         limit              = var.waf_rate_limit
         aggregate_key_type = "IP"
+
+        # Not what is signed, as rank changes are when they are published, from few addresses. AppSync itself
+        # refuses whatever is not signed well.
+        scope_down_statement {
+          not_statement {
+            statement {
+              byte_match_statement {
+                field_to_match {
+                  single_header {
+                    name = "authorization"
+                  }
+                }
+                positional_constraint = "STARTS_WITH"
+                search_string         = "AWS4-HMAC-SHA256 "
+
+                text_transformation {
+                  priority = 0
+                  type     = "NONE"
+                }
+              }
+            }
+          }
+        }
       }
     }
 

@@ -37,6 +37,25 @@ resource "aws_lambda_event_source_mapping" "scores" {
   depends_on = [aws_iam_role_policy.function]
 }
 
+# Whose rank changes are due. A message is a tick of one order; one that fails asks for another by itself.
+resource "aws_sqs_queue" "ticks" {
+  name                       = "${var.name_prefix}-ticks"
+  visibility_timeout_seconds = 120   # twice as long as the function takes
+  message_retention_seconds  = 86400 # longer than any outage: ticks are kept until they are made
+  kms_master_key_id          = var.kms_key_arn
+  sqs_managed_sse_enabled    = var.kms_key_arn == null ? true : null
+  tags                       = var.tags
+}
+
+resource "aws_lambda_event_source_mapping" "ticks" {
+  function_name    = aws_lambda_function.function["tell"].arn
+  event_source_arn = aws_sqs_queue.ticks.arn
+  batch_size       = 10
+  tags             = var.tags
+
+  depends_on = [aws_iam_role_policy.function]
+}
+
 resource "aws_scheduler_schedule" "maintenance" {
   name                = "${var.name_prefix}-maintenance"
   description         = "Grows the counters, a step a minute."

@@ -15,8 +15,14 @@ locals {
       api         = { zip = "api", timeout = 30, what = "Answers AppSync." }
       http        = { zip = "http", timeout = 30, what = "Answers plain HTTP." }
       stream      = { zip = "worker", timeout = 120, what = "Counts the scores' changes." }
+      tell        = { zip = "worker", timeout = 60, what = "Tells subscribers of rank changes." }
       maintenance = { zip = "worker", timeout = 300, what = "Grows the counters." }
     } : name => one if name != "http" || var.http_authorization != "DISABLED"
+  }
+
+  environments = {
+    stream = { LEADERBOARD_TICKS_URL = aws_sqs_queue.ticks.url }
+    tell   = { LEADERBOARD_TICKS_URL = aws_sqs_queue.ticks.url, LEADERBOARD_API_URL = aws_appsync_graphql_api.api.uris["GRAPHQL"] }
   }
 }
 
@@ -47,11 +53,11 @@ resource "aws_lambda_function" "function" {
   tags                           = var.tags
 
   environment {
-    variables = {
+    variables = merge(lookup(local.environments, each.key, {}), {
       LEADERBOARD_NAME_PREFIX = var.name_prefix
       LEADERBOARD_TRACING     = tostring(var.tracing)
       LEADERBOARD_RETENTION   = jsonencode(var.retention)
-    }
+    })
   }
 
   logging_config {

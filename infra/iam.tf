@@ -15,9 +15,21 @@ locals {
     {
       Effect   = "Allow"
       Action   = ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams"]
-      Resource = "${local.table_arns}-scores/stream/*"
+      Resource = ["${local.table_arns}-scores/stream/*"]
     },
-    { Effect = "Allow", Action = ["sqs:SendMessage"], Resource = aws_sqs_queue.failed.arn },
+    { Effect = "Allow", Action = ["sqs:SendMessage"], Resource = [aws_sqs_queue.failed.arn, aws_sqs_queue.ticks.arn] },
+  ]
+  tell_statements = [
+    {
+      Effect   = "Allow"
+      Action   = ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage", "sqs:SendMessage"]
+      Resource = [aws_sqs_queue.ticks.arn]
+    },
+    {
+      Effect   = "Allow"
+      Action   = ["appsync:GraphQL"]
+      Resource = [for field in ["publishRankBucketChange", "publishTopChange"] : "${aws_appsync_graphql_api.api.arn}/types/Mutation/fields/${field}"]
+    },
   ]
 
   statements = {
@@ -34,6 +46,7 @@ locals {
         }
       ],
       name == "stream" ? local.stream_statements : [],
+      name == "tell" ? local.tell_statements : [],
       local.key_statements,
       local.tracing_statements,
     )

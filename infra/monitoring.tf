@@ -40,6 +40,21 @@ locals {
       dimensions  = { GraphQLAPIId = aws_appsync_graphql_api.api.id }
       description = "The API itself fails."
     }
+    "rank-changes-failed" = {
+      namespace   = "Leaderboard", metric = "RankChangesFailed", statistic = "Sum", threshold = 0, periods = 5
+      dimensions  = { Stack = var.name_prefix }
+      description = "Subscribers do not hear of rank changes: AppSync is down, throttles or forbids them. They are kept and tried again."
+    }
+    "rank-changes-refused" = {
+      namespace   = "Leaderboard", metric = "RankChangesRefused", statistic = "Sum", threshold = 0, periods = 1
+      dimensions  = { Stack = var.name_prefix }
+      description = "AppSync refused rank changes for good: nobody will hear of them. The tell function's log says why."
+    }
+    "rank-changes-late" = {
+      namespace   = "AWS/SQS", metric = "ApproximateAgeOfOldestMessage", statistic = "Maximum", threshold = 60, periods = 3
+      dimensions  = { QueueName = aws_sqs_queue.ticks.name }
+      description = "Subscribers hear of rank changes more than a minute late."
+    }
     "poison-records" = {
       namespace   = "Leaderboard", metric = "PoisonRecords", statistic = "Sum", threshold = 0, periods = 1
       dimensions  = { Stack = var.name_prefix }
@@ -68,6 +83,11 @@ locals {
     ] },
     { title = "Changes a counter write carries", stat = "Average", metrics = [
       ["Leaderboard", "RecordsPerWriteUnit", "Stack", var.name_prefix],
+    ] },
+    { title = "Rank changes told", stat = "Sum", metrics = [
+      ["Leaderboard", "RankChangesPublished", "Stack", var.name_prefix],
+      ["Leaderboard", "RankChangesFailed", "Stack", var.name_prefix],
+      ["Leaderboard", "RankChangesRefused", "Stack", var.name_prefix],
     ] },
     { title = "Refused submissions", stat = "Sum", metrics = [
       ["Leaderboard", "RefusedSubmissions", "Stack", var.name_prefix],

@@ -75,30 +75,30 @@ variable "architecture" {
 }
 
 variable "memory_size" {
-  description = "MB of memory by function (api, http, stream, maintenance); CPU comes with it. Those left out get 1024."
+  description = "MB of memory by function (api, http, stream, tell, maintenance); CPU comes with it. Those left out get 1024."
   type        = map(number)
   default     = {}
 
   validation {
     condition = alltrue([
       for name, size in var.memory_size :
-      contains(["api", "http", "stream", "maintenance"], name) && size >= 256 && size <= 10240
+      contains(["api", "http", "stream", "tell", "maintenance"], name) && size >= 256 && size <= 10240
     ])
-    error_message = "memory_size: for api, http, stream or maintenance, from 256 to 10240."
+    error_message = "memory_size: for api, http, stream, tell or maintenance, from 256 to 10240."
   }
 }
 
 variable "reserved_concurrency" {
-  description = "Invocations at once that a function (api, http, stream, maintenance) keeps for itself and may not exceed. Those left out share the account's."
+  description = "Invocations at once that a function (api, http, stream, tell, maintenance) keeps for itself and may not exceed. Those left out share the account's."
   type        = map(number)
   default     = {}
 
   validation {
     condition = alltrue([
       for name, most in var.reserved_concurrency :
-      contains(["api", "http", "stream", "maintenance"], name) && most >= 0
+      contains(["api", "http", "stream", "tell", "maintenance"], name) && most >= 0
     ])
-    error_message = "reserved_concurrency: for api, http, stream or maintenance, at least 0."
+    error_message = "reserved_concurrency: for api, http, stream, tell or maintenance, at least 0."
   }
 }
 
@@ -145,7 +145,7 @@ variable "api_keys" {
 }
 
 variable "sign_in" {
-  description = "Who else may read: users of a Cognito user pool, or of an OpenID Connect issuer. Null is nobody."
+  description = "Who else may read, and submit for themselves where a board lets clients: users of a Cognito user pool, or of an OpenID Connect issuer. Null is nobody."
   type = object({
     cognito_user_pool_id = optional(string)
     oidc_issuer          = optional(string)

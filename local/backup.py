@@ -23,7 +23,7 @@ from typing import Any
 from core import consistency
 from core.archive_items import archive_key
 from core.board import board_from_json, board_to_json
-from core.database import Database
+from core.database import Database, batch_write
 from core.index import read_run
 from core.keys import standings_key
 from core.model import Board, CounterMode
@@ -42,7 +42,6 @@ _SEGMENTS = {"boards": 1, "archives": 2, "receipts": 2, "scores": 6}
 _STATE = "backup.json"
 _RESTORES = "~restore"
 _VERSION = 1
-_BATCH = 25
 _NOTE_EVERY = 2_000  # items of a file
 _BACKUP = """
 Writes all boards with all that they hold to a folder: entries of every period, hidden ones too, archives and
@@ -264,18 +263,14 @@ def _write_part(
     written = _progress(db, backup_id, part.file) or 0
     table = getattr(db.tables, part.table)
     count = 0
-    with ThreadPoolExecutor(max_workers=8) as threads:
-        for some in batched(read_items(folder / part.file), _NOTE_EVERY):
-            count += len(some)
-            if count > written:
-                fresh = [
-                    _as_of_now(item) if part.table == "scores" else item for item in some if _lasts(item)
-                ]
-                batches = batched(fresh, _BATCH)
-                for _ in threads.map(partial(_put_batch, db, table), batches):
-                    pass
-                _note_progress(db, backup_id, part.file, count)
-            tell(count)
+    for some in batched(read_items(folder / part.file), _NOTE_EVERY):
+        count += len(some)
+        if count > written:
+            kept = [_as_of_now(item) if part.table == "scores" else item for item in some if _lasts(item)]
+            puts: Any = [{"PutRequest": {"Item": item}} for item in kept]
+            batch_write(db, table, puts)
+            _note_progress(db, backup_id, part.file, count)
+        tell(count)
 
 
 def _as_of_now(item: dict[str, Any]) -> dict[str, Any]:
@@ -286,17 +281,6 @@ def _as_of_now(item: dict[str, Any]) -> dict[str, Any]:
 def _lasts(item: dict[str, Any]) -> bool:
     """Leave out how far imports had come, and earlier restores: that may be ahead of the entries."""
     return not item.get("archive", {}).get("S", "").startswith((PREFIX, _RESTORES))
-
-
-def _put_batch(db: Database, table: str, items: Sequence[dict[str, Any]]) -> None:
-    waiting: Any = [{"PutRequest": {"Item": item}} for item in items]
-    wait = 0.01
-    while waiting:
-        answer = db.client.batch_write_item(RequestItems={table: waiting})
-        waiting = answer.get("UnprocessedItems", {}).get(table, [])
-        if waiting:
-            time.sleep(wait)
-            wait = min(1.0, 2 * wait)
 
 
 def _progress(db: Database, backup_id: str, what: str) -> int | None:

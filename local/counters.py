@@ -58,7 +58,7 @@ def _add(
 def _explain(args: argparse.Namespace) -> int:
     with opened(args) as stack:
         board, standings = _standings(stack, args)
-        table = Table(title=f"{board.id}, {args.period}", show_header=False)
+        table = Table(title=board.id, show_header=False)
         for name, text in explain(stack.db, board, standings):
             table.add_row(name, text)
     Console().print(table)
@@ -105,7 +105,7 @@ def _report(report: consistency.CheckReport) -> int:
     console = Console()
     console.print(f"{report.entries:,} entries, {report.counts:,} counts compared", end="")
     if not report.drifts:
-        console.print(": all agree")
+        console.print(": all agree" + (f", {report.behind:,} still being counted" if report.behind else ""))
         return 0
     console.print(f": {len(report.drifts):,} differ")
     table = Table("where", "counted", "entries")

@@ -21,7 +21,6 @@ from core.errors import (
     LeaderboardError,
     LeaderboardExists,
     LeaderboardNotFound,
-    NotYetAvailable,
 )
 from core.model import Board, ScoreKind, ScorePolicy, SortOrder, SubmitResult, TieBreak
 from local.errors import StackError
@@ -233,7 +232,7 @@ def _board(boards: Boards, args: argparse.Namespace) -> Board:
             if not args.create:
                 raise StackError(f"{error}; --create creates it, see leaderboard import --help") from None
             board = boards.create(_new_board(args))
-    except (InvalidInput, LeaderboardExists, NotYetAvailable) as error:
+    except (InvalidInput, LeaderboardExists) as error:
         raise StackError(f"board {args.board!r}: {error}") from None
     return board
 

@@ -8,7 +8,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,8 @@ def connect_streams(db: Database) -> "DynamoDBStreamsClient":
 class StreamReader:
     """Reads every shard, parents before their children, and has each batch counted before it moves on.
 
-    `on_checkpoint` is told the newest counted sequence number of a shard after each batch.
+    `on_checkpoint` is told the newest counted sequence number of a shard after each batch, and `on_due` the
+    orders whose participants may have to be told of another rank bucket.
     """
 
     def __init__(
@@ -63,11 +64,13 @@ class StreamReader:
         boards: Boards,
         streams: "DynamoDBStreamsClient",
         on_checkpoint: Callable[[str], object] = lambda _: None,
+        on_due: Callable[[Iterable[str]], object] = lambda _: None,
     ) -> None:
         self._db = db
         self._boards = boards
         self._streams = streams
         self._on_checkpoint = on_checkpoint
+        self._on_due = on_due
         self._stream_arn = ""
         self._shards: list[ShardTypeDef] = []
         self._described_at = float("-inf")
@@ -174,7 +177,8 @@ class StreamReader:
             return self._streams.get_records(ShardIterator=self._iterator(shard_id), Limit=_BATCH)
 
     def _count(self, shard_id: str, records: "list[RecordTypeDef]") -> None:
-        process(self._db, self._boards, shard_id, records)
+        report = process(self._db, self._boards, shard_id, records)
+        self._on_due(report.due)
         newest = records[-1]["dynamodb"]["SequenceNumber"]
         self._db.client.put_item(
             TableName=self._db.tables.counters,

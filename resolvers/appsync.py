@@ -3,7 +3,8 @@
 AppSync executes the query itself and calls once for each field of `appsync_fields.json`: with the field's
 arguments, and for a nested one with what the parent's call returned, its source. Each call is executed as a
 small query of that one field, whose root is the parent; it selects all that the field's value holds without
-a resolver of its own. So arguments, inputs, scalars and errors are Strawberry's here too.
+a resolver of its own. So arguments, inputs, scalars and errors are Strawberry's here too. A subscription's
+call only lets it begin; the publish mutations need no call at all.
 """
 
 import asyncio
@@ -33,12 +34,13 @@ from core.boards import Boards
 from core.database import Database
 from core.errors import InvalidInput, LeaderboardNotFound
 from resolvers.appsync_source import SOURCE_FIELD, Sources, pack_entry
-from resolvers.auth import Role
+from resolvers.auth import Caller, Role
 from resolvers.context import Context
-from resolvers.errors import describe, log_unforeseen
+from resolvers.errors import describe, log_unforeseen, tell
 from resolvers.mutations import Mutation
 from resolvers.queries import Query
 from resolvers.scalars import AWSJSON, SCALARS
+from resolvers.subscriptions import admit
 
 # By type and field, how many calls AppSync may put into one; 0: each by itself. Terraform reads it too.
 FIELDS: Mapping[str, Mapping[str, int]] = json.loads(
@@ -57,25 +59,34 @@ async def answer(db: Database, boards: Boards, calls: Sequence[Call]) -> list[An
 
     Calls that came together are executed together, so the ranks of a page are one call of the core.
     """
-    callers = [(role_of(call), (call.get("identity") or {}).get("userArn") or "unknown") for call in calls]
-    contexts = {caller: Context(db, boards, *caller) for caller in callers}
+    callers = [caller_of(call) for call in calls]
+    contexts = {caller: Context(db=db, boards=boards, caller=caller) for caller in callers}
     sources = await asyncio.to_thread(Sources.read, boards, calls)
-    answers = (_answer(contexts[caller], sources, call) for caller, call in zip(callers, calls, strict=True))
-    return list(await asyncio.gather(*answers))
+    return list(
+        await asyncio.gather(
+            *(_answer(contexts[caller], sources, call) for caller, call in zip(callers, calls, strict=True))
+        )
+    )
 
 
-def role_of(call: Call) -> Role:
-    """Say what a caller may do, by the identity that AppSync established: IAM everything, else reading.
+def caller_of(call: Call) -> Caller:
+    """Know the caller by the identity that AppSync established: IAM, a token's claims, or none for a key.
 
-    A guest of a Cognito identity pool comes through IAM as well, under a role that any app's user gets.
+    A guest of a Cognito identity pool comes through IAM as well, under a role that any app's user gets. A
+    participant is known by the token's subject.
     """
     identity = call.get("identity") or {}
-    signed = identity.get("userArn") and not identity.get("cognitoIdentityId")
-    return Role.ADMIN if signed else Role.PUBLIC
+    if identity.get("userArn"):
+        role = Role.PUBLIC if identity.get("cognitoIdentityId") else Role.ADMIN
+        return Caller(role, name=identity["userArn"])
+    subject = (identity.get("claims") or {}).get("sub")
+    return Caller(Role.PARTICIPANT, subject) if subject else Caller(Role.PUBLIC)
 
 
 async def _answer(context: Context, sources: Sources, call: Call) -> Answer:
     type_name, field = call["info"]["parentTypeName"], call["info"]["fieldName"]
+    if type_name == "Subscription":
+        return await _begin(context, call["arguments"])
     try:
         parent = sources.parent(type_name, call)
     except LeaderboardNotFound as gone:
@@ -95,6 +106,17 @@ async def _answer(context: Context, sources: Sources, call: Call) -> Answer:
         return _refusal(error.get("errorType", InvalidInput.__name__), error["message"])
     assert result.data is not None  # noqa: S101 - without errors there is data
     return {"data": result.data[field]}
+
+
+async def _begin(context: Context, arguments: Mapping[str, Any]) -> Answer:
+    """Let a subscription begin, or not; AppSync itself brings it its events."""
+    try:
+        await admit(
+            context, arguments["leaderboardId"], arguments.get("participantId"), arguments.get("period")
+        )
+    except Exception as error:
+        return _refusal(*tell(error))
+    return {"data": None}
 
 
 def _refusal(error_type: object, message: object) -> Answer:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from core.errors import InvalidInput, LeaderboardError
 from core.limits import MAX_SUBMISSIONS
@@ -10,6 +11,9 @@ from core.submit import submit_scores
 from resolvers.context import Context
 from resolvers.inputs import SubmitScoreInput
 from resolvers.types.submission import SubmissionOutcome
+
+if TYPE_CHECKING:
+    from core.model import SubmitResult
 
 
 async def submit_many(context: Context, inputs: Sequence[SubmitScoreInput]) -> list[SubmissionOutcome]:
@@ -41,6 +45,16 @@ async def _submit(
         board = await asyncio.to_thread(context.boards.get, board_id)
     except LeaderboardError as refusal:
         return [SubmissionOutcome.refused(refusal) for _ in inputs]
-    submissions = [one.submission() for one in inputs]
-    results = await asyncio.to_thread(submit_scores, context.db, board, submissions, now=context.now())
-    return [SubmissionOutcome.of(board, result) for result in results]
+    refused: dict[int, SubmitResult | Exception] = {}
+    submissions = {}
+    for at, one in enumerate(inputs):
+        try:
+            context.caller.check_submits(board, one.participant_id)
+            submissions[at] = one.submission()
+        except LeaderboardError as refusal:
+            refused[at] = refusal
+    results = await asyncio.to_thread(
+        submit_scores, context.db, board, list(submissions.values()), now=context.now()
+    )
+    told = refused | dict(zip(submissions, results, strict=True))
+    return [SubmissionOutcome.of(board, told[at]) for at in range(len(inputs))]

@@ -1,26 +1,21 @@
 """Errors as clients see them: AppSync's shape, the core's words, and nothing of our inside."""
 
 import logging
-from collections.abc import Iterable
-from typing import NoReturn
+from collections.abc import Iterable, Iterator
 
 from graphql import GraphQLError
+from strawberry.extensions import SchemaExtension
+from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
+from strawberry.types.execution import StreamExecutionResult
 
-from core.errors import LeaderboardError, NotYetAvailable
+from core.errors import LeaderboardError
 
 INTERNAL_FAILURE = "InternalFailure"
 INTERNAL_FAILURE_MESSAGE = "Something went wrong on our side; try again"
+# What a subscriber is told of a field that the publishing mutation did not select.
+_LEFT_OUT = "Cannot return null for non-nullable field"
 
 _log = logging.getLogger(__name__)
-
-
-def not_yet(field: str) -> NoReturn:
-    """Refuse a part of the contract that this version does not offer.
-
-    Raises:
-        NotYetAvailable: naming the field.
-    """
-    raise NotYetAvailable(f"{field} is not available yet")
 
 
 def describe(error: GraphQLError) -> dict[str, object]:
@@ -72,9 +67,34 @@ def log_unforeseen(errors: Iterable[GraphQLError]) -> None:
         _log.error("unforeseen error at %s", error.path, exc_info=cause)
 
 
+class ErrorsOverSockets(SchemaExtension):
+    """Words errors as `describe` does where Strawberry writes them: their word is an extension."""
+
+    def on_stream_result(self, result: StreamExecutionResult) -> Iterator[None]:
+        """Word the errors of one message."""
+        errors = getattr(result, "errors", None)
+        if errors:
+            errors[:] = map(_worded, errors)
+        yield
+
+
+def _worded(error: GraphQLError) -> GraphQLError:
+    described = describe(error)
+    if "errorType" not in described or error.message.startswith(_LEFT_OUT):
+        return error
+    return GraphQLError(
+        str(described["message"]),
+        error.nodes,
+        path=error.path,
+        original_error=error.original_error,
+        extensions={"errorType": described["errorType"]},
+    )
+
+
 def _cause(error: GraphQLError) -> Exception | None:
     """Find what was raised at first; None where the query itself is at fault."""
     cause: Exception | None = error
     while isinstance(cause, GraphQLError):
         cause = cause.original_error
-    return cause
+    # Which kind of operation it is, if any, is the query's fault too.
+    return None if isinstance(cause, CannotGetOperationTypeError | InvalidOperationTypeError) else cause

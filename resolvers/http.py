@@ -4,6 +4,7 @@
 import json
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from cross_web import HTTPException, StarletteRequestAdapter
 from graphql import GraphQLSyntaxError
@@ -22,23 +23,42 @@ from strawberry.types import ExecutionResult
 
 from core.boards import Boards
 from core.database import Database
-from resolvers.auth import Role
+from resolvers.auth import Caller, Credentials, NotAuthenticated, Role
 from resolvers.context import Context
 from resolvers.errors import INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE, describe
+from resolvers.hub import Hub, Reader
 from resolvers.schema import schema
 
 MAX_BODY_BYTES = 1_000_000
-CALLER_HEADER = "x-leaderboard-caller"
 UNPARSEABLE = "Unable to parse GraphQL query."
 
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """What an endpoint answers from, whom it trusts, and who is told of what it publishes."""
+
+    db: Database
+    boards: Boards
+    credentials: Credentials
+    hub: Hub = field(default_factory=Hub)
+
+    def context(self, caller: Caller, reader: Reader | None = None) -> Context:
+        """Give what a request's resolvers share; a `reader` is that of the socket it came by."""
+        return Context(db=self.db, boards=self.boards, caller=caller, hub=self.hub, reader=reader)
+
+
 def build_app(db: Database, boards: Boards, keys: Mapping[str, Role]) -> Starlette:
     """Make the ASGI application; `keys` says what each `x-api-key` allows."""
+    return serve(Backend(db, boards, Credentials(keys)))
+
+
+def serve(backend: Backend) -> Starlette:
+    """Make the ASGI application over a backend."""
     return Starlette(
         routes=[
-            Route("/graphql", _Endpoint(db, boards, keys), methods=["GET", "POST"]),
+            Route("/graphql", _Endpoint(backend), methods=["GET", "POST"]),
             Route("/health", _health, methods=["GET"]),
         ],
         # No cookie authorizes anything, so a page of any origin may ask with a key that it was given.
@@ -73,11 +93,9 @@ class _Endpoint(GraphQL[Context, None]):
 
     request_adapter_class = _BoundedRequest
 
-    def __init__(self, db: Database, boards: Boards, keys: Mapping[str, Role]) -> None:
+    def __init__(self, backend: Backend) -> None:
         super().__init__(schema, graphql_ide=None, subscription_protocols=())
-        self._db = db
-        self._boards = boards
-        self._keys = keys
+        self._backend = backend
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -95,19 +113,15 @@ class _Endpoint(GraphQL[Context, None]):
         await response(scope, receive, send)
 
     async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Context:
-        """Know the caller by the key.
+        """Know the caller.
 
         Raises:
-            HTTPException: 401, for a key that is missing or unknown.
+            HTTPException: 401, for a key or token that is missing or not valid.
         """
-        key = request.headers.get("x-api-key")
-        if key is None:
-            raise HTTPException(401, "Valid authorization header not provided.")
-        role = self._keys.get(key)
-        if role is None:
-            raise HTTPException(401, "You are not authorized to make this call.")
-        # Whoever may do everything may also say who they are.
-        return Context(self._db, self._boards, role, request.headers.get(CALLER_HEADER) or role.value.lower())
+        try:
+            return self._backend.context(self._backend.credentials.caller(request.headers))
+        except NotAuthenticated as refusal:
+            raise HTTPException(401, str(refusal)) from None
 
     def should_render_graphql_ide(self, request: BaseRequestProtocol) -> bool:
         """Leave the web page to whoever serves one."""

@@ -11,16 +11,17 @@ from mangum import Mangum
 from mangum.types import LambdaContext, LambdaEvent
 
 from core.boards import Boards
-from resolvers.auth import Role
-from resolvers.http import CALLER_HEADER, build_app
+from resolvers.auth import CALLER_HEADER, Role
+from resolvers.http import build_app
 from resolvers.observability import configure_logging, request
 from resolvers.settings import Settings
 
 configure_logging()
 _settings = Settings.from_environment()
 _db = _settings.connect()
+_keys = {role.value: role for role in (Role.ADMIN, Role.PUBLIC)}
 _boards = Boards(_db, retention=_settings.retention)
-_app = Mangum(build_app(_db, _boards, {role.value: role for role in Role}), lifespan="off")
+_app = Mangum(build_app(_db, _boards, _keys), lifespan="off")
 
 gc.freeze()
 gc.enable()

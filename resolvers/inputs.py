@@ -6,12 +6,12 @@ from datetime import datetime
 import strawberry
 from strawberry import UNSET
 
+import resolvers.types.enums  # noqa: F401 - makes GraphQL's enums of the core's, before they are used below
 from core import board, model
 from core.buckets import DEFAULT_BUCKETS
 from core.submit import Submission
 from resolvers.arguments import given, or_default
 from resolvers.scalars import AWSJSON
-from resolvers.types.enums import RankChangeCause
 
 
 @strawberry.input(description="One number of a score.")
@@ -96,6 +96,9 @@ class CreateLeaderboardInput:
         default=UNSET,
         description="Best first; top 1, 3, 10, 100, 1%, 10%, 50% and everyone when left out.",
     )
+    client_access: model.ClientAccess | None = strawberry.field(
+        default=model.ClientAccess.READ, description="What clients may do, who are not the board's owner."
+    )
 
     def define(self, now: datetime) -> model.Board:
         """Make the board.
@@ -118,6 +121,7 @@ class CreateLeaderboardInput:
             peak_writes_per_second=or_default(self.peak_writes_per_second, 1000),
             expected_size=given(self.expected_size),
             rank_buckets=None if buckets is None else [bucket.unpack() for bucket in buckets],
+            client_access=or_default(self.client_access, model.ClientAccess.READ),
         )
 
 
@@ -139,6 +143,9 @@ class UpdateLeaderboardInput:
         default=UNSET,
         description="The IANA time zone that the periods follow, each kind from its next period on.",
     )
+    client_access: model.ClientAccess | None = strawberry.field(
+        default=UNSET, description="What clients may do; null brings back READ."
+    )
 
     def unpack_rank_buckets(self) -> Sequence[model.RankBucket] | model.Unset:
         """Give the core's form of the buckets."""
@@ -147,6 +154,12 @@ class UpdateLeaderboardInput:
         if self.rank_buckets is None:
             return DEFAULT_BUCKETS
         return [bucket.unpack() for bucket in self.rank_buckets]
+
+    def unpack_client_access(self) -> model.ClientAccess | model.Unset:
+        """Give the core's form of what clients may do."""
+        if self.client_access is UNSET:
+            return model.UNSET
+        return or_default(self.client_access, model.ClientAccess.READ)
 
 
 @strawberry.input(description="A score to submit.")
@@ -191,30 +204,3 @@ class UpdateEntryInput:
     participant_id: strawberry.ID = strawberry.field(description="Whose entry it is.")
     display_name: str | None = strawberry.field(default=UNSET, description="The participant's name to show.")
     metadata: AWSJSON | None = strawberry.field(default=UNSET, description="What to attach, as JSON.")
-
-
-@strawberry.input(description="A participant's move into another rank bucket, to be published.")
-class RankBucketChangeInput:
-    """A change of rank bucket to publish."""
-
-    leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
-    participant_id: strawberry.ID = strawberry.field(description="Who moved.")
-    period: str = strawberry.field(description="The period's explicit key.")
-    previous_bucket: str | None = strawberry.field(default=UNSET, description="The bucket left.")
-    bucket: str = strawberry.field(description="The bucket entered.")
-    previous_rank: int | None = strawberry.field(default=UNSET, description="The rank before.")
-    rank: int = strawberry.field(description="The rank now.")
-    cause: RankChangeCause = strawberry.field(description="Whose score caused it.")
-    version: str = strawberry.field(description="Grows with time for one participant.")
-    at: datetime = strawberry.field(description="When it was noticed.")
-
-
-@strawberry.input(description="A change of a board's top, to be published.")
-class TopChangeInput:
-    """A change of a board's top to publish."""
-
-    leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
-    period: str = strawberry.field(description="The period's explicit key.")
-    entries: AWSJSON = strawberry.field(description="The new top, best first, as JSON.")
-    version: str = strawberry.field(description="Grows with time for one board.")
-    at: datetime = strawberry.field(description="When it was noticed.")

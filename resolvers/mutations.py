@@ -1,4 +1,3 @@
-# ruff: noqa: ARG002 - a field that is not available yet takes its arguments and uses none
 # mypy: disable-error-code=untyped-decorator
 """Mutation: unpack, one core call, wrap."""
 
@@ -14,18 +13,18 @@ from core.periods import ALL_TIME, resolve_period
 from core.submit import submit_score
 from core.taking import begin_archive, take_archive
 from resolvers.arguments import BoardId, ParticipantId, change, given, or_kept
-from resolvers.auth import AdminOnly
+from resolvers.auth import AdminOnly, SignedIn
 from resolvers.bulk import submit_many
 from resolvers.context import Info
-from resolvers.errors import not_yet
+from resolvers.directives import IAM_ALONE, SIGNED_IN
+from resolvers.event_inputs import RankBucketChangeInput, TopChangeInput
 from resolvers.inputs import (
     CreateLeaderboardInput,
-    RankBucketChangeInput,
     SubmitScoreInput,
-    TopChangeInput,
     UpdateEntryInput,
     UpdateLeaderboardInput,
 )
+from resolvers.selection import as_selected
 from resolvers.types.archive import Archive, ForgottenParticipant
 from resolvers.types.board import Leaderboard
 from resolvers.types.entry import Entry
@@ -71,6 +70,7 @@ class Mutation:
             changes.version,
             title=change(changes.title),
             rank_buckets=changes.unpack_rank_buckets(),
+            client_access=changes.unpack_client_access(),
             periods=or_kept(changes.periods),
             time_zone=or_kept(changes.time_zone),
         )
@@ -113,7 +113,10 @@ class Mutation:
         return Leaderboard.of(board)
 
     @strawberry.mutation(
-        description="Submits a score to every period of a leaderboard.", extensions=[AdminOnly()]
+        description="Submits a score to every period of a leaderboard; participants submit their own, where "
+        "the board's clientAccess is SUBMIT.",
+        extensions=[SignedIn()],
+        directives=SIGNED_IN,
     )
     async def submit_score(
         self,
@@ -126,12 +129,14 @@ class Mutation:
         submission = offer.submission()
         context = info.context
         board = await asyncio.to_thread(context.boards.get, offer.leaderboard_id)
+        context.caller.check_submits(board, offer.participant_id)
         result = await asyncio.to_thread(submit_score, context.db, board, submission, now=context.now())
         return Submission.of(board, result)
 
     @strawberry.mutation(
         description="Submits up to 100 scores; one that is refused never fails its neighbours.",
-        extensions=[AdminOnly()],
+        extensions=[SignedIn()],
+        directives=SIGNED_IN,
     )
     async def submit_scores(
         self,
@@ -144,7 +149,8 @@ class Mutation:
         return await submit_many(info.context, inputs)
 
     @strawberry.mutation(
-        description="Changes an entry's name or metadata, never its score or place.", extensions=[AdminOnly()]
+        description="Changes an entry's name or metadata in each current period, never score or place.",
+        extensions=[AdminOnly()],
     )
     async def update_entry(
         self,
@@ -161,6 +167,7 @@ class Mutation:
             context.db,
             board,
             changes.participant_id,
+            now=context.now(),
             display_name=change(changes.display_name),
             metadata=change(changes.metadata),
         )
@@ -268,26 +275,34 @@ class Mutation:
 
     @strawberry.mutation(
         description="Tells subscribers that a participant changed rank bucket; for the stream's publisher "
-        "alone. Not yet available.",
+        "alone. They are told the fields that it selects, and no others.",
         extensions=[AdminOnly()],
+        directives=IAM_ALONE,
     )
     async def publish_rank_bucket_change(
         self,
+        info: Info,
         event: Annotated[
             RankBucketChangeInput, strawberry.argument(name="input", description="What happened.")
         ],
     ) -> RankBucketChange:
-        """Refuse, until it can be done."""
-        not_yet("publishRankBucketChange")
+        """Tell of a change of rank bucket."""
+        change = event.unpack()
+        info.context.hub.publish(as_selected(info, change))
+        return change
 
     @strawberry.mutation(
-        description="Tells subscribers that a board's top changed; for the stream's publisher alone. "
-        "Not yet available.",
+        description="Tells subscribers that a board's top changed; for the stream's publisher alone. They "
+        "are told the fields that it selects, and no others.",
         extensions=[AdminOnly()],
+        directives=IAM_ALONE,
     )
     async def publish_top_change(
         self,
+        info: Info,
         event: Annotated[TopChangeInput, strawberry.argument(name="input", description="What happened.")],
     ) -> TopChange:
-        """Refuse, until it can be done."""
-        not_yet("publishTopChange")
+        """Tell of a change of a top."""
+        change = event.unpack()
+        info.context.hub.publish(as_selected(info, change))
+        return change

@@ -1,64 +1,98 @@
-# ruff: noqa: ARG002 - a field that is not available yet takes its arguments and uses none
 # mypy: disable-error-code=untyped-decorator
 """Subscription: what AppSync pushes when the mutation named beside a field runs."""
 
-from collections.abc import AsyncGenerator, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from typing import Annotated
 
 import strawberry
+from strawberry import UNSET
 from strawberry.extensions import SchemaExtension
-from strawberry.schema_directive import Location
 from strawberry.types.graphql import OperationType
 
-from resolvers.arguments import BoardId, ParticipantId
-from resolvers.errors import not_yet
+from core.errors import InvalidInput
+from core.ids import check_id
+from core.periods import resolve_period
+from resolvers.arguments import BoardId, ParticipantId, given
+from resolvers.context import Context, Info
+from resolvers.directives import AwsSubscribe
 from resolvers.types.event import RankBucketChange, TopChange
 
 
-@strawberry.schema_directive(
-    locations=[Location.FIELD_DEFINITION], name="aws_subscribe", print_definition=False
-)
-class AwsSubscribe:
-    """AppSync's directive: the mutations whose results reach the subscribers."""
+async def admit(
+    context: Context, board_id: str, participant_id: str | None = None, period: str | None = None
+) -> None:
+    """Let a subscription begin; AppSync calls for no more than this.
 
-    mutations: list[str]
+    A refusal's word must not be Unauthorized: Amplify closes its whole socket on that.
+
+    Raises:
+        LeaderboardNotFound: there is no such board, or not for this caller.
+        InvalidInput: naming the argument that no event can ever match.
+    """
+    board = await asyncio.to_thread(context.boards.get, board_id)
+    if participant_id is not None:
+        check_id("participantId", participant_id)
+    if period is not None and resolve_period(board, period, context.now()) != period:
+        raise InvalidInput(f"period: must be an explicit key, such as daily-2026-11-30, not {period!r}")
 
 
-@strawberry.type(description="What can be watched. Not yet available.")
+@strawberry.type(description="What can be watched, over a WebSocket.")
 class Subscription:
     """Every root field that pushes."""
 
     @strawberry.subscription(
         description="A participant's moves between rank buckets, also when others' scores cause them. "
-        "Not yet available.",
+        "Subscribe first, then ask for the present rank: what happens in between is not missed.",
         directives=[AwsSubscribe(mutations=["publishRankBucketChange"])],
     )
     async def on_rank_bucket_change(
-        self, leaderboard_id: BoardId, participant_id: ParticipantId
-    ) -> AsyncGenerator[RankBucketChange | None, None]:
-        """Refuse, until it can be done."""
-        not_yet("onRankBucketChange")
-        yield None
+        self,
+        info: Info,
+        leaderboard_id: BoardId,
+        participant_id: ParticipantId,
+        period: Annotated[
+            str | None,
+            strawberry.argument(description="One period's explicit key; moves in all periods when left out."),
+        ] = UNSET,
+    ) -> AsyncIterator[RankBucketChange | None]:
+        """Listen to a participant's changes."""
+        key = given(period)
+        await admit(info.context, leaderboard_id, participant_id, key)
+        arguments: dict[str, str | None] = {
+            "leaderboard_id": leaderboard_id,
+            "participant_id": participant_id,
+        }
+        if _is_written(info, "period"):
+            arguments["period"] = key  # null matches null alone, on AppSync too
+        return await info.context.subscribe(RankBucketChange, arguments)
 
     @strawberry.subscription(
-        description="A board's top whenever it changes. Not yet available.",
+        description="A board's top whenever it changes, at most once a second.",
         directives=[AwsSubscribe(mutations=["publishTopChange"])],
     )
     async def on_top_change(
         self,
+        info: Info,
         leaderboard_id: BoardId,
         period: Annotated[str, strawberry.argument(description="The period's explicit key.")],
-    ) -> AsyncGenerator[TopChange | None, None]:
-        """Refuse, until it can be done."""
-        not_yet("onTopChange")
-        yield None
+    ) -> AsyncIterator[TopChange | None]:
+        """Listen to a board's top."""
+        await admit(info.context, leaderboard_id, period=period)
+        return await info.context.subscribe(TopChange, {"leaderboard_id": leaderboard_id, "period": period})
 
 
-class SubscriptionsLater(SchemaExtension):
-    """Refuses subscriptions however they come: over plain HTTP their resolvers would not even run."""
+def _is_written(info: Info, argument: str) -> bool:
+    """Say whether the query names an argument; a variable that was not set counts as null on AppSync."""
+    return any(written.name.value == argument for written in info._raw_info.field_nodes[0].arguments or ())
+
+
+class SubscriptionsBySocket(SchemaExtension):
+    """Refuses subscriptions that come over plain HTTP, where nothing can be pushed."""
 
     def on_execute(self) -> Iterator[None]:
         """Refuse before the first field."""
-        if self.execution_context.operation_type is OperationType.SUBSCRIPTION:
-            not_yet("Subscription (onRankBucketChange, onTopChange)")
+        context = self.execution_context
+        if context.operation_type is OperationType.SUBSCRIPTION and context.context.reader is None:
+            raise InvalidInput("subscription: connect with a WebSocket to this path or to /graphql/realtime")
         yield

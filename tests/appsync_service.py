@@ -22,6 +22,10 @@ DECLARED = """
 scalar AWSDateTime
 scalar AWSJSON
 directive @aws_subscribe(mutations: [String!]!) on FIELD_DEFINITION
+directive @aws_iam on OBJECT | FIELD_DEFINITION
+directive @aws_api_key on OBJECT
+directive @aws_cognito_user_pools on OBJECT | FIELD_DEFINITION
+directive @aws_oidc on OBJECT | FIELD_DEFINITION
 """
 
 Invoke = Callable[[Any], Any]

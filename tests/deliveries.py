@@ -48,6 +48,7 @@ class Deliveries:
         self._seen = 0
         self.of: dict[str, list[Record]] = {f"{at}": [] for at in range(shards)}
         self.counted: dict[str, int] = {}  # the checkpoints
+        self.due: set[str] = set()  # the orders whose participants may have to be told
 
     def look(self) -> None:
         """Take in what was written."""
@@ -87,12 +88,13 @@ class Deliveries:
             start = own.get(shard, 0)
             end = chance.randint(start + 1, len(self.of[shard]))
             try:
-                process(consumer.db, consumer.boards, shard, self.of[shard][start:end])
+                report = process(consumer.db, consumer.boards, shard, self.of[shard][start:end])
             except Killed:
                 consumer.restart()
                 own = {one: max(0, at - chance.choice([0, 0, 3])) for one, at in self.counted.items()}
             else:
                 own[shard] = end
+                self.due |= report.due
                 self.counted[shard] = max(end, self.counted.get(shard, 0))
 
     def drain(self, db: Database, boards: Any) -> int:
@@ -101,7 +103,7 @@ class Deliveries:
         while ready := self.ready():
             for shard in ready:
                 start = self.counted.get(shard, 0)
-                process(db, boards, shard, self.of[shard][start:])
+                self.due |= process(db, boards, shard, self.of[shard][start:]).due
                 total += len(self.of[shard]) - start
                 self.counted[shard] = len(self.of[shard])
         return total

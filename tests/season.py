@@ -7,7 +7,7 @@ running period ends as it was to end, and what comes after is later, in the new 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -18,13 +18,15 @@ from core.board import define_board
 from core.boards import Boards
 from core.database import Database
 from core.errors import InvalidInput, InvalidScore, SubmissionConflict
-from core.model import Board, PeriodKind, SubmitResult
+from core.model import Board, PeriodKind, Retention, SubmitResult
 from core.submit import Submission, submit_score, submit_scores
 from tests.oracle import OutOfBounds
 from tests.twin import ALL_TIME, Twin, standing_of, written
 
 FORMATS = {"DAILY": "daily-%Y-%m-%d", "WEEKLY": "weekly-%G-W%V", "MONTHLY": "monthly-%Y-%m"}
 DAY = timedelta(days=1)
+# So long that what is tested on a fixed date is not gone by the day that the test is run.
+KEPT = Retention(daily_days=36500, weekly_days=36500, monthly_days=36500)
 _numbers = itertools.count()
 
 Body = tuple[str, tuple[int, ...], datetime | None]
@@ -63,10 +65,11 @@ class Season:
 
     @classmethod
     def make(cls, db: Database, boards: Boards, now: datetime, **definition: Any) -> "Season":
-        """Create a board, by default of all four kinds of period, under an id of its own."""
+        """Create a board, by default of all four kinds of period, kept for ever, under an id of its own."""
         definition.setdefault("id", f"season-{next(_numbers)}")
         definition.setdefault("periods", list(PeriodKind))
-        return cls(db, boards, boards.create(define_board(now=now, **definition)))
+        board = replace(define_board(now=now, **definition), retention=KEPT)
+        return cls(db, boards, boards.create(board))
 
     def twin(self, period: str) -> Twin:
         if period not in self.twins:

@@ -199,6 +199,8 @@ def test_an_inline_writers_death_between_write_and_count_is_found(start: Start) 
         pytest.param([(5, 12), (9, 12), (11, 12), (11, 12)], -1, 0, id="off in the end"),
         pytest.param([(5, 12), (12, 12), (11, 12)], 0, 0, id="right once"),
         pytest.param([(at, 99) for at in range(30)], 0, 1, id="still coming"),
+        pytest.param([(at, 1 + at) for at in range(30)], 0, 0, id="one behind those that come"),
+        pytest.param([(at + 2, 1 + at) for at in range(30)], 1, 0, id="one more than ever came"),
         pytest.param([(at, 12 + at + at % 3) for at in range(30)], 0, 0, id="never the same"),
     ],
 )
@@ -280,9 +282,9 @@ def test_a_reader_that_knows_the_old_tree_finds_the_new_one(start: Start) -> Non
     assert trees.locate(life.board, life.standings, cuts)[0] == 0
     rebuilt(life)
     [item] = nodes.get_nodes(db, life.board, life.standings, [TREES_NODE]).values()
-    assert trees.learn_current(life.standings, item)
-    assert not trees.learn_current(life.standings, item)
-    assert not trees.learn_current(life.standings, {})  # an old read, from before the first rebuild
+    assert trees.learn_current(life.standings, 0, item)
+    assert not trees.learn_current(life.standings, 1, item)
+    assert not trees.learn_current(life.standings, 1, {})  # an old read, from before the first rebuild
     number, leaves = trees.locate(life.board, life.standings, cuts)
     assert number == 1
     assert len(leaves) == len(cuts)

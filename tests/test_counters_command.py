@@ -1,6 +1,7 @@
 """The operator's view of a board's counters: explain, check, rebuild."""
 
 import argparse
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,11 +10,14 @@ import pytest
 from core import consistency, growth, trees
 from core.board import define_board
 from core.keys import standings_key
+from core.model import PeriodKind
 from core.nodes import node_key
 from core.submit import Submission, submit_score
 from core.tree import node_name
 from local.cli import main
 from local.stack import opened
+
+PERIODS = [PeriodKind.ALL_TIME, PeriodKind.WEEKLY]
 
 
 @pytest.fixture
@@ -24,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setattr(module, "TRUST", 750)
     now = datetime.now(UTC)
     with opened(argparse.Namespace(data=tmp_path, stack=None, region=None)) as stack:
-        board = stack.boards.create(define_board(id="race", now=now))
+        board = stack.boards.create(define_board(id="race", now=now, periods=PERIODS))
         for place in range(30):
             submit_score(stack.db, board, Submission(f"p{place}", [str(place)]), now=now)
         stack.drain()
@@ -48,6 +52,26 @@ def test_explain_tells_what_ranks_are_made_of(folder: Path, capsys: pytest.Captu
     told = capsys.readouterr().out
     for word in ("logarithmic", "STREAM", "4 shard(s)", "30; at most", "1 node(s)"):
         assert word in told
+
+
+def test_a_period_is_explained_checked_and_made_anew(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    week = ["race", "--data", str(folder), "--period", "weekly"]
+    assert main(["explain", *week]) == 0
+    told = re.sub(r"[│\s]+", " ", capsys.readouterr().out)
+    for word in (
+        f"weekly-{datetime.now(UTC):%G-W%V}, to ",
+        "late scores for 24 hours",
+        "of 2 periods",
+        "30; at most",
+    ):
+        assert word in told
+    for command in ("check", "rebuild", "check"):
+        assert main([command, *week]) == 0
+        assert "30 entries" in capsys.readouterr().out
+    assert main(["check", "race", "--data", str(folder), "--period", "daily"]) == 1
+    assert "period: this board keeps no DAILY standings" in capsys.readouterr().err
 
 
 def test_drift_is_found_and_mended(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

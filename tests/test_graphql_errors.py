@@ -33,10 +33,6 @@ MUTATIONS = {
     "rank: 1, cause: OTHERS}) { at }",
     "publishTopChange": f'publishTopChange(input: {{{EVENT}, entries: "[]"}}) {{ at }}',
 }
-LATER = (
-    "publishRankBucketChange",
-    "publishTopChange",
-)
 
 
 @pytest.fixture
@@ -185,36 +181,12 @@ def test_the_public_key_may_read(api: Api) -> None:
     assert response["data"] == {"leaderboard": {"top": [{"participant": {"id": "a"}}]}}
 
 
-@pytest.mark.parametrize("name", LATER)
-def test_mutations_of_later_versions_are_refused(api: Api, name: str) -> None:
-    response = api.ask(f"mutation {{ {MUTATIONS[name]} }}")
-    (error,) = response["errors"]
-    assert error["errorType"] == "NotYetAvailable"
-    assert error["message"] == f"{name} is not available yet"
-    assert response["extensions"]["consumed"]["requests"] == 0
-
-
 CREATE = 'mutation {{ createLeaderboard(input: {{id: "new", {}}}) {{ id }} }}'
 UPDATE = 'mutation {{ updateLeaderboard(input: {{id: "board", version: 1, {}}}) {{ id }} }}'
 SUBMIT = (
     'mutation {{ submitScore(input: {{leaderboardId: "board", participantId: "p", score: "1", {}}}) '
     "{{ accepted }} }}"
 )
-FOREVER = '(leaderboardId: "board", participantId: "p") { rank }'
-
-
-@pytest.mark.parametrize(
-    ("query", "word"),
-    [
-        (f"subscription {{ onRankBucketChange{FOREVER} }}", "onRankBucketChange"),
-        ('subscription { onTopChange(leaderboardId: "board", period: "daily") { at } }', "onTopChange"),
-    ],
-)
-def test_what_later_versions_bring_is_refused(api: Api, query: str, word: str) -> None:
-    kind, message = api.refusal(query)
-    assert kind == "NotYetAvailable"
-    assert word in message
-    assert "available yet" in message
 
 
 @pytest.mark.parametrize(
@@ -246,7 +218,6 @@ def test_the_words_are_those_of_the_contract() -> None:
         "VersionConflict",
         "Unauthorized",
         "Throttled",
-        "NotYetAvailable",
     }
 
 

@@ -145,6 +145,14 @@ def test_a_page_of_another_origin_may_ask(api: Api) -> None:
         assert "access-control-allow-credentials" not in answer.headers
 
 
+def test_a_subscription_needs_a_socket(api: Api) -> None:
+    api.board()
+    query = 'subscription { onTopChange(leaderboardId: "board", period: "all-time") { at } }'
+    kind, message = api.refusal(query, key="public")
+    assert kind == "InvalidInput"
+    assert "WebSocket" in message
+
+
 @pytest.fixture
 def url(db: Database, boards: Boards) -> Iterator[str]:
     """The application behind a real socket."""

@@ -13,6 +13,7 @@ from core.items import entry_key
 from core.keys import rank_shard, shard_of
 from core.model import CounterMode, ScorePolicy
 from core.moderation import remove_entry
+from core.nodes import node_key
 from core.periods import ALL_TIME
 from core.submit import Submission, submit_score
 from core.trees import AHEAD, LEAD, TRUST
@@ -130,6 +131,18 @@ def test_the_note_of_a_board_that_is_gone_is_dropped(start: Start) -> None:
     db.client.delete_item(TableName=db.tables.boards, Key={"board": {"S": life.board.id}})
     assert grow_all(db, boards) == 0
     assert not growth.growing(db)
+
+
+def test_notes_that_say_nothing_stop_no_other(start: Start) -> None:
+    life = start()
+    fill(life)
+    db, boards = life.world.connect()
+    mark_growing(db, life.standings)
+    for name in ("gone#all-time#0", "what"):
+        note = node_key(growth._GROWING, name)
+        db.client.put_item(TableName=db.tables.counters, Item=note)
+    assert grow_all(db, boards) == 2
+    assert sorted(growth.growing(db)) == [life.standings, "what"]
 
 
 def test_a_leaf_that_is_noted_while_its_tree_is_looked_at_stays_noted(

@@ -11,8 +11,10 @@ from datetime import UTC, datetime
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError
+from moto.server import ThreadedMotoServer
 
 from core.boards import Boards
 from core.database import Database
@@ -22,14 +24,65 @@ from core.submit import Submission, submit_score
 from local.engine import Engine
 from local.stream_reader import connect_streams
 from tests.graphql_api import Api
+from tests.graphql_sink import Sink, running_sink
 
 CONTEXT = SimpleNamespace(aws_request_id="request-1")
 Load = Callable[[str], ModuleType]
 
 
+@pytest.fixture(scope="module")
+def sqs() -> Iterator[str]:
+    """The endpoint of queues like SQS's."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+class Queue:
+    """The queue of ticks."""
+
+    def __init__(self, endpoint: str, name: str) -> None:
+        keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": "us-east-1"}
+        self._client: Any = boto3.client("sqs", endpoint_url=endpoint, **keys)
+        self.url: str = self._client.create_queue(QueueName=name)["QueueUrl"]
+
+    def take(self) -> list[dict[str, Any]]:
+        """Take the messages that are not delayed, as an event source mapping gives them."""
+        messages = self._client.receive_message(QueueUrl=self.url, MaxNumberOfMessages=10).get("Messages", [])
+        for one in messages:
+            self._client.delete_message(QueueUrl=self.url, ReceiptHandle=one["ReceiptHandle"])
+        return [{"messageId": one["MessageId"], "body": one["Body"]} for one in messages]
+
+    def delayed(self) -> int:
+        """Count those that come later."""
+        name = "ApproximateNumberOfMessagesDelayed"
+        found = self._client.get_queue_attributes(QueueUrl=self.url, AttributeNames=[name])
+        return int(found["Attributes"][name])
+
+
 @pytest.fixture
-def load(engine: Engine, db: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
+def queue(sqs: str, db: Database) -> Queue:
+    return Queue(sqs, db.tables.scores)
+
+
+@pytest.fixture
+def sink() -> Iterator[Sink]:
+    """Stands for AppSync."""
+    with running_sink() as running:
+        yield running
+
+
+@pytest.fixture
+def load(
+    engine: Engine, db: Database, sqs: str, queue: Queue, sink: Sink, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Load]:
     """Imports a handler afresh, in the environment of a cold start."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL_SQS", sqs)
+    monkeypatch.setenv("LEADERBOARD_TICKS_URL", queue.url)
+    monkeypatch.setenv("LEADERBOARD_API_URL", sink.url)
     monkeypatch.setenv("AWS_ENDPOINT_URL", engine.endpoint)
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "local")
@@ -158,6 +211,94 @@ def test_the_end_of_a_window_may_hold_no_records(load: Load) -> None:
     assert load("stream_handler").handler(event, CONTEXT) == {"state": {}}
 
 
+def test_a_batch_asks_for_ticks_at_most_once_a_second(
+    load: Load, db: Database, api: Api, queue: Queue
+) -> None:
+    """Each order's at once, then one in a second's time, which tells of all that comes till then."""
+    for board in ("board", "other"):
+        api.board(board)
+        submit_score(db, Boards(db).get(board), Submission("ann", ["1"]), now=datetime.now(UTC))
+    handler = load("stream_handler").handler
+    event = lambda_event(db)
+    for _ in range(4):
+        handler(event, CONTEXT)
+    asked = [json.loads(one["body"]) for one in queue.take()]
+    assert sorted(one["standings"].partition("#")[0] for one in asked) == ["board", "other"]
+    assert queue.delayed() == 2
+
+
+def test_a_queue_that_is_down_fails_the_batch_which_comes_again(
+    load: Load, db: Database, api: Api, queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.board()
+    api.submit("ann", "1")
+    event = lambda_event(db)
+    with monkeypatch.context() as patch:
+        patch.setenv("LEADERBOARD_TICKS_URL", f"{queue.url}-gone")
+        with pytest.raises(ClientError):
+            load("stream_handler").handler(event, CONTEXT)
+    load("stream_handler").handler(event, CONTEXT)
+    assert len(queue.take()) == 1
+
+
+def test_a_tick_publishes_and_says_so(
+    load: Load, db: Database, api: Api, queue: Queue, sink: Sink, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.board()
+    for place in range(12):
+        api.submit(f"p{place}", str(place))
+    load("stream_handler").handler(lambda_event(db), CONTEXT)
+    capsys.readouterr()
+    load("tell_handler").handler({"Records": queue.take()}, CONTEXT)
+    told = [one.input for one in sink.received]
+    changes = {one["participantId"]: one["bucket"] for one in told if "participantId" in one}
+    assert len(changes) == 12
+    assert (changes["p11"], changes["p0"]) == ("Top 1", "Top 100")
+    assert all("/us-east-1/appsync/aws4_request" in one.headers["authorization"] for one in sink.received)
+    found = metrics(capsys.readouterr().out)
+    assert found == {"RankChangesPublished": 13, "RankChangesRefused": 0, "RankChangesFailed": 0}
+
+
+@pytest.mark.parametrize("broken", ["AppSync", "the board"])
+def test_a_tick_that_fails_asks_for_another(
+    load: Load, db: Database, api: Api, queue: Queue, sink: Sink, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    """And stops none that came with it."""
+    for board in ("board", "other"):
+        api.board(board)
+        submit_score(db, Boards(db).get(board), Submission("ann", ["1"]), now=datetime.now(UTC))
+    load("stream_handler").handler(lambda_event(db), CONTEXT)
+    module = load("tell_handler")
+    tell = module.tell
+    monkeypatch.setattr("resolvers.publisher._MAX_DELAY", 0.01)
+
+    def fail(db: Database, board: Any, *arguments: Any, **named: Any) -> Any:
+        if board.id == "board":
+            raise LookupError("broken")
+        return tell(db, board, *arguments, **named)
+
+    if broken == "AppSync":
+        sink.answer = lambda request: (503 if request.input["leaderboardId"] == "board" else 200, {})
+    else:
+        monkeypatch.setattr(module, "tell", fail)
+    module.handler({"Records": queue.take()}, CONTEXT)
+    delivered = {one.input["leaderboardId"] for one in sink.received if one.input["leaderboardId"] == "other"}
+    assert delivered == {"other"}
+    assert queue.delayed() == 1
+
+
+def test_a_tick_of_a_board_that_is_gone_is_silent(
+    load: Load, db: Database, api: Api, queue: Queue, sink: Sink
+) -> None:
+    api.board()
+    api.submit("ann", "1")
+    load("stream_handler").handler(lambda_event(db), CONTEXT)
+    db.client.delete_item(TableName=db.tables.boards, Key={"board": {"S": "board"}})
+    load("tell_handler").handler({"Records": queue.take()}, CONTEXT)
+    assert sink.received == []
+    assert queue.delayed() == 0
+
+
 def test_maintenance_takes_growing_trees_a_step(
     load: Load, db: Database, boards: Boards, api: Api, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -233,6 +374,7 @@ def test_the_function_url_says_who_calls_whatever_the_client_sends(load: Load, a
         ("api_handler", ["starlette", "mangum", "aws_xray_sdk", "local", "rich", "moto", "uvicorn"]),
         ("http_handler", ["aws_xray_sdk", "local", "rich", "moto", "uvicorn"]),
         ("stream_handler", ["strawberry", "graphql", "starlette", "aws_xray_sdk", "local"]),
+        ("tell_handler", ["strawberry", "graphql", "starlette", "aws_xray_sdk", "local"]),
         ("maintenance_handler", ["strawberry", "graphql", "starlette", "aws_xray_sdk", "local"]),
     ],
 )

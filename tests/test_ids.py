@@ -132,7 +132,7 @@ def test_a_participant_id_is_refused_everywhere_and_by_name(
     twin = Twin.make(db, boards)
     uses: list[Callable[[], object]] = [
         lambda: submit_score(db, twin.board, Submission(participant, ["1"]), now=NOW),
-        lambda: update_entry(db, twin.board, participant, display_name="x"),
+        lambda: update_entry(db, twin.board, participant, now=NOW, display_name="x"),
         lambda: remove_entry(db, twin.board, participant, LONG_AGO),
         lambda: entry(db, twin.board, ALL_TIME, participant),
         lambda: around(db, twin.board, ALL_TIME, participant, 1),
@@ -330,7 +330,7 @@ def test_names_and_metadata_follow_only_accepted_submissions(
     assert submit("4", "four", '"4"') == ("five", '"5"')  # not accepted: nothing changes
     assert submit("6", None, None) == ("five", '"5"')  # left out: as it was
     assert submit("7", "seven", None) == ("seven", '"5"')
-    update_entry(db, twin.board, "p", display_name=None, metadata=UNSET)
+    update_entry(db, twin.board, "p", now=NOW, display_name=None, metadata=UNSET)
     assert stored() == (None, '"5"')
-    update_entry(db, twin.board, "p", metadata='"new"')
+    update_entry(db, twin.board, "p", now=NOW, metadata='"new"')
     assert stored() == (None, '"new"')

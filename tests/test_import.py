@@ -13,7 +13,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,8 @@ from core.board import ComponentInput, define_board
 from core.boards import Boards
 from core.database import Database
 from core.errors import LeaderboardError, Throttled
-from core.model import Board, Entry, ScoreKind, ScorePolicy, SortOrder, SubmitResult, TieBreak
-from core.periods import ALL_TIME
+from core.model import Board, Entry, PeriodKind, ScoreKind, ScorePolicy, SortOrder, SubmitResult, TieBreak
+from core.periods import ALL_TIME, periods_reached
 from core.submit import Submission, submit_score
 from core.tables import create_tables
 from local import import_submit
@@ -581,3 +581,45 @@ def test_two_of_the_same_import_at_once_add_once(db: Database, boards: Boards) -
         one.join()
     assert outcomes == {"accepted": 100, "duplicate": 100}
     assert scores_of(db, board) == TOTALS
+
+
+# Periods
+
+
+@pytest.mark.parametrize("policy", ScorePolicy)
+def test_rows_count_in_the_periods_that_they_were_achieved_in_and_again_changes_nothing(
+    world: World, policy: ScorePolicy
+) -> None:
+    board = world.create(policy, periods=list(PeriodKind))
+    now = datetime.now(UTC)
+    times = [now - timedelta(hours=hours) for hours in (20, 10, 0)]
+    rows = "".join(f"ann,{score},{at.isoformat()}\n" for score, at in zip((5, 3, 4), times, strict=True))
+    file = world.write(f"participantId,score,achievedAt\n{rows}")
+    expected: dict[str, list[int]] = {}
+    for score, at in zip((5, 3, 4), times, strict=True):
+        for period in periods_reached(board, at, now):
+            expected.setdefault(period, []).append(score)
+    for _ in range(2):
+        assert world.run(file) == 0
+        found = standings.participant_entries(world.db, world.boards, "ann", 100).items
+        assert {one.period: one.score[0] for one in found if one.board.id == board.id} == {
+            period: {"BEST": max, "SUM": sum, "LATEST": lambda of: of[-1]}[policy](scores)
+            for period, scores in expected.items()
+        }
+
+
+def test_old_results_are_refused_line_by_line_where_there_are_periods(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A board of all time alone takes them; half of a result would be worse than none."""
+    world.create(periods=[PeriodKind.ALL_TIME, PeriodKind.WEEKLY])
+    now = datetime.now(UTC)
+    file = world.write(
+        f"participantId,score,achievedAt\nann,1,2024-01-02T03:04:05Z\nbob,2,{now.isoformat()}\n"
+    )
+    assert world.run(file) == 1
+    assert (
+        "achievedAt: is in weekly-2024-W01, which has been over for more than 24 hours"
+        in capsys.readouterr().out
+    )
+    assert world.scores() == {"bob": (2,)}

@@ -27,6 +27,8 @@ from core.moderation import hide_entry
 from core.submit import Submission, submit_score
 from core.tables import PROJECTED, RANK_INDEX, TTL_ATTRIBUTE, definitions, expiring
 from core.taking import begin_archive, take_archive
+from core.tell import tell
+from resolvers import publisher
 from resolvers.appsync import answer
 from tests.appsync_service import AppSync
 from tests.graphql_api import Api
@@ -154,6 +156,25 @@ def test_the_stream_may_do_what_it_does(
     assert excess(used, "stream") == {}
 
 
+def test_a_tick_may_do_what_it_does_and_no_more(
+    db: Database, boards: Boards, drain: Callable[[], int], used: Used, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.tell._SECOND", 0)
+    Api(db, boards).board()
+    fill(db, "board", boards, 40)
+    board = boards.get("board")
+    standings = standings_key(board.id, "all-time", board.generation)
+    drain()
+    tell(db, board, standings, lambda _: ())
+    submit_score(db, board, Submission("climber", [str(10**7)]), now=datetime.now(UTC))
+    drain()
+    used.clear()
+    tell(db, board, standings, lambda events: events)
+    boards.get_many(["board"])
+    assert excess(used, "tell") == {}
+    assert unused(used, "tell") == {}
+
+
 def test_maintenance_may_do_what_it_does(
     db: Database, boards: Boards, drain: Callable[[], int], used: Used, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +234,18 @@ def test_no_permission_is_for_everything() -> None:
     assert not any(
         "*" in action for tables in PERMISSIONS.values() for one in tables.values() for action in one
     )
+
+
+def test_two_mutations_are_published_by_one_function_alone() -> None:
+    text = (INFRA / "iam.tf").read_text()
+    assert text.count('"appsync:GraphQL"') == 1
+    found = re.search(r'"appsync:GraphQL"\]\s+Resource = \[for field in (\[[^]]*\]) : "([^"]*)"\]', text)
+    assert found
+    fields = json.loads(found[1])
+    assert [f"{one}(input" in (ROOT / "schema.graphql").read_text() for one in fields] == [True, True]
+    assert [f"{{ {one}(" in publisher.PUBLISH_RANK + publisher.PUBLISH_TOP for one in fields] == [True, True]
+    assert found[2] == "${aws_appsync_graphql_api.api.arn}/types/Mutation/fields/${field}"
+    assert re.findall(r'name == "(\w+)" \? local.tell_statements', text) == ["tell"]
 
 
 def test_the_tables_are_those_of_the_code(db: Database) -> None:
@@ -285,6 +318,7 @@ def test_each_zip_has_the_modules_that_its_entries_import(package: ModuleType, t
     assert "resolvers/http.py" in held["http"] - held["api"]
     assert "core/submit.py" not in held["worker"]
     assert {"core/stream.py", "core/growth.py", "resolvers/maintenance_handler.py"} <= held["worker"]
+    assert {"resolvers/tell_handler.py", "resolvers/publisher.py", "core/tell.py"} <= held["worker"]
     assert not any(name.startswith("local") for names in held.values() for name in names)
 
 

@@ -282,13 +282,13 @@ def test_without_its_files_the_page_says_where_they_come_from(
 def test_commands_work_beside_a_running_stack_and_without_one(tmp_path: Path) -> None:
     target = argparse.Namespace(data=tmp_path, stack=None, region=None)
     now = datetime.now(UTC)
-    with opened(target) as (db, boards, drain):
+    with opened(target) as (db, boards, drain, _):
         board = boards.create(define_board(id="b", now=now))
         submit_score(db, board, Submission("ann", ["7"]), now=now)
         drain()
     assert nobody_holds(tmp_path)
     with running(tmp_path) as stack:
-        with opened(target) as (db, boards, drain):
+        with opened(target) as (db, boards, drain, _):
             submit_score(db, boards.get("b"), Submission("bob", ["9"]), now=now)
             drain()
             assert read_top_and_size(stack, "b") == ([("bob", 9), ("ann", 7)], 2)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.board import board_from_json, board_to_json, check_time_zone, define_board
+from core.board import _time_zones, board_from_json, board_to_json, check_time_zone, define_board
 from core.boards import Boards
 from core.errors import InvalidInput
 from core.model import Board, PeriodKind, Retention
@@ -149,6 +149,23 @@ def test_every_instant_is_before_its_periods_end_and_behind_the_one_befores(
     assert calendar_key(kind, end, zone) > key
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("year", range(2011, 2033, 3))
+def test_in_every_zone_a_day_begins_when_its_clocks_first_show_it(year: int) -> None:
+    for zone in _time_zones():
+        board, there = board_in(zone), ZoneInfo(zone)
+        day = date(year, 1, 1)
+        while day.year == year:
+            end = period_end(board, f"daily-{day}")
+            assert end is not None
+            assert (
+                (end - timedelta(microseconds=1)).astimezone(there).date()
+                <= day
+                < end.astimezone(there).date()
+            )
+            day += timedelta(days=1)
+
+
 # Changes of zone
 
 
@@ -228,11 +245,11 @@ def test_a_day_that_a_move_east_leaves_nothing_of_is_passed_over() -> None:
 
 
 def test_processes_that_have_not_heard_of_a_change_yet_agree_for_a_minute() -> None:
-    board = board_in("UTC")
-    midnight = datetime(2026, 12, 1, tzinfo=UTC)
+    board = board_in("Pacific/Pago_Pago")
+    midnight = at("2026-12-01T00:00", "Pacific/Pago_Pago")
     for seconds in (1, 30, 59):
         changed_at = midnight - timedelta(seconds=seconds)
-        changed = change_zone(board, "Pacific/Pago_Pago", changed_at)
+        changed = change_zone(board, "Pacific/Kiritimati", changed_at)
         for after in range(60):
             moment = changed_at + timedelta(seconds=after)
             assert period_key(changed, PeriodKind.DAILY, moment) == period_key(

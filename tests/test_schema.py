@@ -8,6 +8,7 @@ import pytest
 from graphql import (
     DocumentNode,
     EnumTypeDefinitionNode,
+    FieldDefinitionNode,
     GraphQLInputObjectType,
     GraphQLObjectType,
     InputObjectTypeDefinitionNode,
@@ -107,7 +108,37 @@ def test_nothing_that_appsync_refuses() -> None:
     ):
         assert refused not in COMMITTED
     used = {word for word in COMMITTED.replace("(", " ").split() if word.startswith("@")}
-    assert used == {"@aws_subscribe"}
+    assert used == {
+        "@aws_subscribe",
+        "@aws_iam",
+        "@aws_api_key",
+        "@aws_cognito_user_pools",
+        "@aws_oidc",
+    }
+
+
+def test_who_may_use_what() -> None:
+    """Types are for all, mutations for IAM alone but for submissions, which are also for who signed in."""
+    types = {
+        definition.name.value: definition
+        for definition in parse(COMMITTED).definitions
+        if isinstance(definition, ObjectTypeDefinitionNode)
+    }
+    everyone = ["aws_iam", "aws_api_key", "aws_cognito_user_pools", "aws_oidc"]
+    signed_in = ["aws_iam", "aws_cognito_user_pools", "aws_oidc"]
+    for name, definition in types.items():
+        assert marks(definition) == (everyone[:1] if name == "Mutation" else everyone)
+    marked = {field.name.value: marks(field) for field in types["Mutation"].fields or ()}
+    assert {name: found for name, found in marked.items() if found} == {
+        "submitScore": signed_in,
+        "submitScores": signed_in,
+        "publishRankBucketChange": ["aws_iam"],
+        "publishTopChange": ["aws_iam"],
+    }
+
+
+def marks(node: ObjectTypeDefinitionNode | FieldDefinitionNode) -> list[str]:
+    return [directive.name.value for directive in node.directives or ()]
 
 
 def test_only_appsyncs_scalars_are_used_undeclared() -> None:

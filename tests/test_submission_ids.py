@@ -17,7 +17,7 @@ from core.model import Board, CounterMode, PeriodKind, ScorePolicy, SubmitResult
 from core.moderation import remove_entry
 from core.standings import entry, participant_entries
 from core.submit import Submission, submit_score, submit_scores
-from tests.season import Season
+from tests.season import KEPT, Season
 from tests.twin import LONG_AGO
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -34,7 +34,7 @@ def board(boards: Boards) -> Board:
 def make(boards: Boards, policy: ScorePolicy = ScorePolicy.SUM, **more: Any) -> Board:
     more.setdefault("periods", list(PeriodKind))
     more.setdefault("id", "board")
-    return boards.create(define_board(now=NOW, policy=policy, **more))
+    return boards.create(replace(define_board(now=NOW, policy=policy, **more), retention=KEPT))
 
 
 def scores(db: Database, board: Board, participant: str = "ann") -> list[int | None]:
@@ -54,8 +54,8 @@ def test_reports_17_a_retry_changes_nothing_and_is_answered_alike_in_any_policy_
     season = Season.make(lean, Boards(lean, 0), NOW, id="board", policy=policy, counter_mode=mode)
     for number, score in enumerate((5, 7, 3)):
         now = NOW + timedelta(hours=20 * number)
-        season.submit("ann", score, now=now, submission_id=f"{score}")
-        season.submit("ann", score, now=now, submission_id=f"{score}")
+        for again in (score, score, score - 1, score - 1):  # of these BEST refuses the lower
+            season.submit("ann", again, now=now, submission_id=f"{again}")
         season.submit("bob", 6, now=now, submission_id=f"bob {score}")
         season.submit("ann", 4, now=now)
         for again in (5, 7, 3)[: number + 1]:

@@ -65,8 +65,26 @@ run "defaults_are_safe" {
   }
 
   assert {
+    condition     = !strcontains(aws_appsync_graphql_api.api.schema, "@aws_oidc") && !strcontains(aws_appsync_graphql_api.api.schema, "@aws_cognito")
+    error_message = "No mark is for a way to sign in that is not enabled."
+  }
+
+  assert {
+    condition = alltrue([
+      for name, resolver in aws_appsync_resolver.publish :
+      resolver.data_source == "none" && length(regexall("${name}\\(.*@aws_iam\n", aws_appsync_graphql_api.api.schema)) == 1
+    ])
+    error_message = "Events are published by IAM alone, and AppSync hands them on itself."
+  }
+
+  assert {
     condition     = aws_lambda_event_source_mapping.scores.parallelization_factor == 1 && aws_lambda_event_source_mapping.scores.tumbling_window_in_seconds > 0
     error_message = "One batch of a stream shard is in flight at a time, and names its shard."
+  }
+
+  assert {
+    condition     = aws_sqs_queue.ticks.visibility_timeout_seconds >= aws_lambda_function.function["tell"].timeout && aws_sqs_queue.ticks.message_retention_seconds >= 86400
+    error_message = "A tick is not given again while it is made, and kept through an outage."
   }
 
   assert {
@@ -111,11 +129,16 @@ run "all_options_on" {
 
   assert {
     condition     = strcontains(aws_appsync_graphql_api.api.schema, "type Query @aws_iam @aws_api_key @aws_oidc {") && strcontains(aws_appsync_graphql_api.api.schema, "type Mutation @aws_iam {")
-    error_message = "Who signs in reads, and does not write."
+    error_message = "Who signs in reads."
   }
 
   assert {
-    condition     = alltrue([for name, policy in aws_iam_role_policy.function : strcontains(policy.policy, "kms:Decrypt") && strcontains(policy.policy, "xray:PutTraceSegments") if name != "stream"])
+    condition     = length(regexall("submitScores?\\(.*: .* @aws_iam @aws_oidc\n", aws_appsync_graphql_api.api.schema)) == 2 && length(regexall("@aws_oidc", regex("(?s)type Mutation .*?\n}", aws_appsync_graphql_api.api.schema))) == 2
+    error_message = "Who signs in submits, and writes nothing else."
+  }
+
+  assert {
+    condition     = alltrue([for name, policy in aws_iam_role_policy.function : strcontains(policy.policy, "kms:Decrypt") && strcontains(policy.policy, "xray:PutTraceSegments") if !contains(["stream", "tell"], name)])
     error_message = "Functions may use the key and the tracer."
   }
 }
@@ -149,6 +172,7 @@ run "bad_values_are_refused" {
     memory_size          = { api = 64 }
     reserved_concurrency = { queries = 1 }
     log_retention_days   = 31
+    retention            = { grace_hours = 48, daily_days = 2 }
     api_log_level        = "WARN"
     api_keys             = { web = "2027-01-01T00:30:00Z" }
     sign_in              = {}
@@ -167,6 +191,7 @@ run "bad_values_are_refused" {
     var.memory_size,
     var.reserved_concurrency,
     var.log_retention_days,
+    var.retention,
     var.api_log_level,
     var.api_keys,
     var.sign_in,

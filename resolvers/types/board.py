@@ -49,9 +49,12 @@ class Leaderboard:
     policy: model.ScorePolicy = strawberry.field(description="What a new submission does to the entry.")
     tie_break: model.TieBreak = strawberry.field(description="Who stands first among equal scores.")
     periods: list[model.PeriodKind] = strawberry.field(description="The periods that have standings.")
-    time_zone: str = strawberry.field(description="The IANA time zone that the periods follow.")
+    time_zone: str = strawberry.field(
+        description="The IANA time zone that the periods follow, after a change from the next one on."
+    )
     counter_mode: model.CounterMode = strawberry.field(description="How the rank counters are kept.")
     rank_buckets: list[RankBucket] = strawberry.field(description="Best first, covering every rank.")
+    client_access: model.ClientAccess = strawberry.field(description="What clients may do with it.")
     created_at: datetime = strawberry.field(description="When the board was made.")
     closed: bool = strawberry.field(description="Whether it takes no submissions until it is reopened.")
     version: int = strawberry.field(description="Grows with each update; an update names the one it read.")
@@ -161,6 +164,7 @@ class Leaderboard:
             time_zone=board.time_zone,
             counter_mode=board.counter_mode,
             rank_buckets=RankBucket.defined(board.rank_buckets),
+            client_access=board.client_access,
             created_at=board.created_at,
             closed=board.closed,
             version=board.version,

@@ -35,6 +35,11 @@ _VALUES: dict[type[Enum], dict[str, str]] = {
         "TRANSACTIONAL": "In the score's own transaction.",
         "INLINE": "Right after the score; may drift, which `leaderboard check` finds.",
     },
+    model.ClientAccess: {
+        "NONE": "Nothing: for them, the board does not exist.",
+        "READ": "Read it, and subscribe to its changes.",
+        "SUBMIT": "Also submit scores, each participant their own.",
+    },
     model.RankStrategy: {
         "AUTO": "The cheapest exact one.",
         "INDEX": "Counts who stands above: fresh at once, dear far down.",

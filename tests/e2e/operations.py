@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from tests.live import FIELDS, PUBLISH, PUBLISH_TOP, TOP_FIELDS, change, top_change
+
 LINE = """
 fragment Line on Entry {
   leaderboardId period achievedAt submissions hidden metadata
@@ -131,6 +133,19 @@ WRITES = [
     Operation(
         "remove again",
         'mutation { removeEntry(leaderboardId: "race", participantId: "driver-11") { hidden } }',
+        signed=True,
+    ),
+    Operation("publish", PUBLISH.replace("FIELDS", FIELDS), {"input": change()}, signed=True),
+    Operation(
+        "publish a new entry",
+        PUBLISH.replace("FIELDS", FIELDS),
+        {"input": {key: value for key, value in change().items() if not key.startswith("previous")}},
+        signed=True,
+    ),
+    Operation(
+        "publish a top",
+        PUBLISH_TOP.replace("FIELDS", TOP_FIELDS),
+        {"input": top_change(entries='[{"a":["ü"]}]')},
         signed=True,
     ),
     Operation("archive", 'mutation { archiveLeaderboard(leaderboardId: "race") { id } }', signed=True),

@@ -156,6 +156,25 @@ def test_the_tables_are_those_of_the_code(stack: Stack, aws: Callable[[str], Any
         }
 
 
+def test_a_subscription_begins_where_there_is_a_board(stack: Stack) -> None:
+    """The emulator has no sockets, and runs a subscription's resolver when it is posted."""
+    outputs = stack.outputs("stack")
+    public = stack.client(outputs, key=outputs["api_keys"]["public"])
+
+    def begin(board: str, period: str) -> dict[str, Any]:
+        query = """subscription ($board: ID!, $period: String!) {
+          onTopChange(leaderboardId: $board, period: $period) { version } }"""
+        return comparable(public.ask(query, board=board, period=period))
+
+    assert begin("race", "all-time") == {"data": {"onTopChange": None}, "errors": []}
+    for board, period, word in (
+        ("nowhere", "all-time", "LeaderboardNotFound"),
+        ("race", "some time", "InvalidInput"),
+    ):
+        ((path, error_type, _),) = begin(board, period)["errors"]
+        assert (path, error_type) == (["onTopChange"], word)
+
+
 def test_each_role_allows_what_its_function_does_and_no_more(stack: Stack, aws: Callable[[str], Any]) -> None:
     permissions = json.loads((ROOT / "infra/permissions.json").read_text())
     iam = aws("iam")

@@ -1,0 +1,240 @@
+"""AppSync's real-time protocol, as Amplify and gql speak it: subprotocol graphql-ws, with keys of its own.
+
+A client connects with its credentials, says `connection_init`, and then starts and stops subscriptions, each
+again with credentials. What AppSync's documentation leaves open follows what its clients report: see
+docs/decisions.
+"""
+
+import asyncio
+import base64
+import contextlib
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from graphql import GraphQLError
+from starlette.websockets import WebSocket, WebSocketDisconnect
+from strawberry.schema.exceptions import InvalidOperationTypeError
+from strawberry.types.execution import PreExecutionError
+from strawberry.utils.aio import aclosing
+
+from resolvers.auth import Caller, NotAuthenticated
+from resolvers.errors import describe
+from resolvers.http import Backend
+from resolvers.hub import Reader
+from resolvers.schema import schema
+
+PROTOCOL = "graphql-ws"
+MAX_SUBSCRIPTIONS = 100
+MAX_PAYLOAD_BYTES = 240 * 1024
+CONNECTION_TIMEOUT_MS = 300_000
+_HEADER_PROTOCOL = "header-"
+
+Message = Mapping[str, Any]
+
+_log = logging.getLogger(__name__)
+
+
+async def serve(socket: WebSocket, backend: Backend, reader: Reader, keep_alive_seconds: float) -> None:
+    """Serve one connection until either side ends it."""
+    offered = PROTOCOL in socket.scope["subprotocols"]
+    await socket.accept(subprotocol=PROTOCOL if offered else None)
+    connection = _Connection(socket, backend, reader)
+    with contextlib.suppress(WebSocketDisconnect):
+        if not offered:
+            return await connection.refuse({"message": "SubProtocolNotSupportedError", "errorCode": 400})
+        await connection.greet()
+        try:
+            backend.credentials.caller(_credentials(socket))
+        except NotAuthenticated as refusal:
+            error = {"errorType": "UnauthorizedException", "message": str(refusal), "errorCode": 401}
+            return await connection.refuse(error)
+        except ValueError:
+            error = {"errorType": "BadRequestException", "message": "header: must be JSON in base64"}
+            return await connection.refuse(error | {"errorCode": 400})
+        await connection.run(keep_alive_seconds)
+    return None
+
+
+def _credentials(socket: WebSocket) -> Mapping[str, Any]:
+    """Give a connection's headers, from wherever the client could put them.
+
+    Raises:
+        ValueError: what it put there cannot be read.
+    """
+    header = socket.query_params.get("header")
+    for protocol in socket.scope["subprotocols"]:
+        if header is None and protocol.startswith(_HEADER_PROTOCOL):
+            header = protocol.removeprefix(_HEADER_PROTOCOL)
+    if header is None:
+        return socket.headers
+    # gql does not escape base64's "+" in the query, where it means a blank; Amplify leaves out the padding.
+    unpadded = header.replace(" ", "+").rstrip("=").translate(str.maketrans("-_", "+/"))
+    return _lower(json.loads(base64.b64decode(unpadded + "=" * (-len(unpadded) % 4), validate=True)))
+
+
+def _lower(headers: object) -> Mapping[str, Any]:
+    if not isinstance(headers, dict):
+        raise ValueError("headers are an object")  # noqa: TRY004 - came as text
+    return {name.lower(): value for name, value in headers.items()}
+
+
+class _Connection:
+    """One client's socket, and its subscriptions by the ids that it gave them."""
+
+    def __init__(self, socket: WebSocket, backend: Backend, reader: Reader) -> None:
+        self._socket = socket
+        self._backend = backend
+        self._reader = reader
+        self._subscriptions: dict[str, asyncio.Task[None]] = {}
+
+    async def refuse(self, error: Message) -> None:
+        """Refuse the connection."""
+        await self._send({"type": "connection_error", "payload": {"errors": [error]}})
+        await self._socket.close(1008)
+
+    async def greet(self) -> None:
+        """Wait for the client to say that it is ready; what it says before is ignored."""
+        while (await self._receive()).get("type") != "connection_init":
+            pass
+
+    async def run(self, keep_alive_seconds: float) -> None:
+        """Start and stop subscriptions as the client asks, until it leaves."""
+        await self._send(
+            {"type": "connection_ack", "payload": {"connectionTimeoutMs": CONNECTION_TIMEOUT_MS}}
+        )
+        keep_alive = asyncio.create_task(self._keep_alive(keep_alive_seconds))
+        try:
+            while True:
+                await self._handle(await self._receive())
+        finally:
+            tasks = [keep_alive, *self._subscriptions.values()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _keep_alive(self, seconds: float) -> None:
+        with contextlib.suppress(WebSocketDisconnect):
+            while True:
+                await self._send({"type": "ka"})
+                await asyncio.sleep(seconds)
+
+    async def _handle(self, message: Message) -> None:
+        kind, id_ = message.get("type"), message.get("id")
+        if kind == "start" and isinstance(id_, str):
+            await self._start(id_, message.get("payload"))
+        elif kind == "stop" and isinstance(id_, str):
+            await self._stop(id_)
+        elif kind != "connection_init":
+            error = _error("UnsupportedOperation", "unknown not supported through the realtime channel")
+            await self._send({"type": "error", "payload": {"errors": [error]}})
+
+    async def _start(self, id_: str, payload: object) -> None:
+        if id_ in self._subscriptions:
+            await self._fail(id_, [_error("DuplicatedOperationError", f"Duplicated operation with id {id_}")])
+        elif len(self._subscriptions) >= MAX_SUBSCRIPTIONS:
+            message = f"Max number of {MAX_SUBSCRIPTIONS} subscriptions reached"
+            await self._fail(id_, _error("MaxSubscriptionsReachedError", message))
+        else:
+            self._subscriptions[id_] = asyncio.create_task(self._subscription(id_, payload))
+
+    async def _stop(self, id_: str) -> None:
+        task = self._subscriptions.pop(id_, None)
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+            await self._send({"type": "complete", "id": id_})
+
+    async def _subscription(self, id_: str, payload: object) -> None:
+        """Run a subscription from its start to its end."""
+        try:
+            await self._push(id_, payload)
+        except WebSocketDisconnect:
+            pass
+        except NotAuthenticated as refusal:
+            await self._fail(id_, [_error("UnauthorizedException", str(refusal))])
+        except ValueError as error:
+            await self._fail(id_, [_error("BadRequestException", str(error))])
+        finally:
+            if self._subscriptions.get(id_) is asyncio.current_task():
+                del self._subscriptions[id_]
+
+    async def _push(self, id_: str, payload: object) -> None:
+        caller, request = self._read_start(payload)
+        context = self._backend.context(caller, self._reader)
+
+        async def acknowledge() -> None:
+            await self._send({"type": "start_ack", "id": id_})
+
+        context.acknowledge = acknowledge
+        results = await schema.subscribe(
+            request["query"],
+            variable_values=request.get("variables"),
+            context_value=context,
+            operation_name=request.get("operationName"),
+        )
+        async with aclosing(results):
+            async for result in results:
+                if isinstance(result, PreExecutionError):
+                    return await self._fail(id_, [_refused(error) for error in result.errors or ()])
+                told: dict[str, Any] = {"data": result.data}
+                if result.errors:
+                    told["errors"] = [{"path": one.path, "message": one.message} for one in result.errors]
+                await self._send_data(id_, told)
+        return None
+
+    def _read_start(self, payload: object) -> tuple[Caller, dict[str, Any]]:
+        """Read who subscribes, and to what.
+
+        Raises:
+            NotAuthenticated: the credentials are missing or not valid.
+            ValueError: the rest is not as it must be.
+        """
+        parts = payload if isinstance(payload, dict) else {}
+        extensions = parts.get("extensions")
+        authorization = extensions.get("authorization") if isinstance(extensions, dict) else None
+        caller = self._backend.credentials.caller(_lower(authorization or {}))
+        try:
+            request = json.loads(parts["data"])
+        except (KeyError, TypeError, ValueError, RecursionError):
+            request = None
+        query = request.get("query") if isinstance(request, dict) else None
+        if not (isinstance(query, str) and query):
+            raise ValueError("payload.data: must be a JSON text with a query")
+        if not isinstance(request.get("variables") or {}, dict):
+            raise ValueError("payload.data: variables must be an object")  # noqa: TRY004 - came as text
+        return caller, request
+
+    async def _send_data(self, id_: str, told: Message) -> None:
+        size = len(json.dumps(told).encode())
+        if size > MAX_PAYLOAD_BYTES:  # AppSync drops it too, and says nothing at all
+            _log.warning("an event of %d bytes is too large for a subscriber, and dropped", size)
+            return
+        await self._send({"type": "data", "id": id_, "payload": told})
+
+    async def _fail(self, id_: str, errors: list[Message] | Message) -> None:
+        with contextlib.suppress(WebSocketDisconnect):
+            await self._send({"type": "error", "id": id_, "payload": {"errors": errors}})
+
+    async def _receive(self) -> Message:
+        """Give the next message; what is no JSON object has no type."""
+        try:
+            message = json.loads(await self._socket.receive_text())
+        except (ValueError, RecursionError, KeyError):  # KeyError: it was binary
+            return {}
+        return message if isinstance(message, dict) else {}
+
+    async def _send(self, message: Message) -> None:
+        await self._socket.send_text(json.dumps(message))
+
+
+def _error(error_type: str, message: str) -> Message:
+    return {"errorType": error_type, "message": message}
+
+
+def _refused(error: GraphQLError) -> Message:
+    if isinstance(error.original_error, InvalidOperationTypeError):
+        return _error("UnsupportedOperation", "only subscriptions are supported through the realtime channel")
+    described = describe(error)
+    return {name: described[name] for name in ("errorType", "message", "path") if name in described}

@@ -1,0 +1,116 @@
+"""The inputs of the publish mutations, checked: what subscribers are told must be whole and not too large."""
+
+import json
+from dataclasses import asdict
+from datetime import datetime
+
+import strawberry
+from strawberry import UNSET
+
+from core.errors import InvalidInput
+from core.ids import check_id, check_text
+from core.limits import MAX_EVENT_BYTES
+from resolvers.arguments import given
+from resolvers.scalars import AWSJSON, format_date_time
+from resolvers.types.enums import RankChangeCause
+from resolvers.types.event import RankBucketChange, TopChange
+
+_MAX_TEXT_BYTES = 64  # of a period's key, a bucket's name, a version
+
+
+@strawberry.input(description="A participant's move into another rank bucket, to be published.")
+class RankBucketChangeInput:
+    """A change of rank bucket to publish."""
+
+    leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
+    participant_id: strawberry.ID = strawberry.field(description="Who moved.")
+    period: str = strawberry.field(description="The period's explicit key.")
+    previous_bucket: str | None = strawberry.field(default=UNSET, description="The bucket left.")
+    bucket: str = strawberry.field(description="The bucket entered.")
+    previous_rank: int | None = strawberry.field(default=UNSET, description="The rank before.")
+    rank: int = strawberry.field(description="The rank now.")
+    cause: RankChangeCause = strawberry.field(description="Whose score caused it.")
+    version: str = strawberry.field(description="Grows with time for one participant.")
+    at: datetime = strawberry.field(description="When it was noticed.")
+
+    def unpack(self) -> RankBucketChange:
+        """Give what subscribers are told.
+
+        Raises:
+            InvalidInput: naming the field and the rule.
+        """
+        check_id("leaderboardId", self.leaderboard_id)
+        check_id("participantId", self.participant_id)
+        previous_bucket, previous_rank = given(self.previous_bucket), given(self.previous_rank)
+        _check_texts(period=self.period, bucket=self.bucket, version=self.version)
+        if previous_bucket is not None:
+            _check_texts(previousBucket=previous_bucket)
+        for field, rank in (("rank", self.rank), ("previousRank", previous_rank)):
+            if rank is not None and rank < 1:
+                raise InvalidInput(f"{field}: must be at least 1, not {rank}")
+        return RankBucketChange(
+            leaderboard_id=self.leaderboard_id,
+            participant_id=self.participant_id,
+            period=self.period,
+            previous_bucket=previous_bucket,
+            bucket=self.bucket,
+            previous_rank=previous_rank,
+            rank=self.rank,
+            cause=self.cause,
+            version=self.version,
+            at=self.at,
+        )
+
+
+@strawberry.input(description="A change of a board's top, to be published.")
+class TopChangeInput:
+    """A change of a board's top to publish."""
+
+    leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
+    period: str = strawberry.field(description="The period's explicit key.")
+    entries: AWSJSON = strawberry.field(description="The new top, best first, as JSON.")
+    version: str = strawberry.field(description="Grows with time for one board.")
+    at: datetime = strawberry.field(description="When it was noticed.")
+
+    def unpack(self) -> TopChange:
+        """Give what subscribers are told.
+
+        Raises:
+            InvalidInput: naming the field and the rule.
+        """
+        check_id("leaderboardId", self.leaderboard_id)
+        _check_texts(period=self.period, version=self.version)
+        change = TopChange(
+            leaderboard_id=self.leaderboard_id,
+            period=self.period,
+            entries=self.entries,
+            version=self.version,
+            at=self.at,
+        )
+        _check_size(change)
+        _check_list("entries", self.entries)
+        return change
+
+
+def _check_texts(**texts: str) -> None:
+    for field, text in texts.items():
+        if not text:
+            raise InvalidInput(f"{field}: must not be empty")
+        check_text(field, text, _MAX_TEXT_BYTES)
+
+
+def _check_list(field: str, text: str) -> None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, list):
+        raise InvalidInput(f"{field}: must be a JSON list, as text")
+
+
+def _check_size(change: TopChange) -> None:
+    """Refuse what would not reach anyone; a change of rank bucket is never that large."""
+    told = json.dumps(asdict(change) | {"at": format_date_time(change.at)}, ensure_ascii=False)
+    size = len(told.encode(errors="surrogatepass"))
+    if size > MAX_EVENT_BYTES:
+        raise InvalidInput(f"input: must be at most {MAX_EVENT_BYTES} bytes of JSON, not {size}")
