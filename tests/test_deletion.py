@@ -79,7 +79,7 @@ def test_nothing_is_left_of_a_deleted_board_but_the_record(
     other.check()
 
 
-def test_report_9_a_board_is_gone_at_once_and_its_id_free_for_another(
+def test_reports_9_a_board_is_gone_at_once_and_its_id_free_for_another(
     db: Database, boards: Boards, drain: Drain
 ) -> None:
     """Late records of the old one count nowhere, and deleting it touches nothing of the new one."""

@@ -83,7 +83,7 @@ def check_forgotten(db: Database, twin: Twin, archive: str) -> None:
     twin.oracle.remove(WHO)
 
 
-def test_report_18_erasure_covers_boards_periods_archives_and_records(
+def test_reports_18_erasure_covers_boards_periods_archives_and_records(
     db: Database, boards: Boards, drain: Drain
 ) -> None:
     twin, archive = begin(db, boards)

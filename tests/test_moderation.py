@@ -31,7 +31,7 @@ def at(seconds: int) -> Deed:
 
 
 @pytest.mark.parametrize("mode", CounterMode)
-def test_a_banned_user_leaves_the_board_and_a_lifted_ban_brings_them_back(
+def test_reports_18_a_banned_user_leaves_the_board_and_a_lifted_ban_brings_them_back(
     db: Database, boards: Boards, drain: Drain, mode: CounterMode
 ) -> None:
     twin = Twin.make(db, boards, counter_mode=mode, peak_writes_per_second=1)
@@ -45,7 +45,7 @@ def test_a_banned_user_leaves_the_board_and_a_lifted_ban_brings_them_back(
     twin.check()
 
 
-def test_an_unban_keeps_the_order_among_ties(db: Database, boards: Boards, drain: Drain) -> None:
+def test_reports_18_an_unban_keeps_the_order_among_ties(db: Database, boards: Boards, drain: Drain) -> None:
     """Who was first to reach a score stands first again, whatever came in while they were hidden."""
     twin = Twin.make(db, boards)
     twin.submit("first", 5, at=1)
@@ -202,7 +202,9 @@ def test_who_is_not_there_cannot_be_hidden(db: Database, boards: Boards) -> None
     other.check_own("p")
 
 
-def test_a_tournament_ends_early_and_a_board_reopens(db: Database, boards: Boards, drain: Drain) -> None:
+def test_reports_22_a_tournament_ends_early_and_a_board_reopens(
+    db: Database, boards: Boards, drain: Drain
+) -> None:
     """Closing needs no version, so that nobody's edit can get in its way."""
     twin = Twin.make(db, boards)
     twin.submit("p", 1)
