@@ -1,7 +1,7 @@
-"""Failing test for core.submit: a SUM whose answer is lost is added twice within ONE submit_score call.
+"""A sum whose answer is lost on the way is added once.
 
-botocore sends the UpdateItem again, its condition fails on our own write, and submit_on_version takes that
-for another writer's and adds once more. (With `sequence` the mark catches it.)
+botocore sends the update again then, and its condition fails on our own write, which must not be taken for
+another writer's.
 """
 
 from datetime import UTC, datetime
