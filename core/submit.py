@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # A clock may run a little fast, but a score from the future would hold its place against honest ones.
 MAX_CLOCK_SKEW = timedelta(minutes=5)
+# Lasting, and one submission's own: they leave the participant's next ones alone.
+_REFUSALS = (InvalidScore, InvalidInput, LeaderboardClosed, EntryRemoved, SubmissionConflict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,8 @@ def submit_score(db: Database, board: Board, submission: Submission, *, now: dat
     table and, if the rank key moved, 2 on the index; 1 if refused. SUM and LATEST read first: a read unit
     more, and a failed write of 1 unit for each time that another writer was faster. In one transaction, which
     is SUM over several periods and all that has an id, the table's units are doubled; an id is 1 read unit
-    and 2 write units more. A retry with it only reads.
+    and 2 write units more. A retry with it only reads. Where there are periods that end, a read unit more
+    tells whether the participant is hidden or was removed.
     """
     if (
         submission.submission_id is None
@@ -127,7 +130,7 @@ def submit_scores(
             try:
                 mark = marks.get(participant_id, UNMARKED)
                 outcomes[at] = _submit(db, board, one, mark, known, receipts)
-            except (InvalidScore, InvalidInput, EntryRemoved, SubmissionConflict) as refusal:
+            except _REFUSALS as refusal:
                 outcomes[at] = refusal
             except Exception as failure:  # the caller's to judge, and no reason to fail the others
                 outcomes.update((later, failure) for later, _ in checked[participant_id] if later >= at)
@@ -139,10 +142,10 @@ def submit_scores(
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """A submission in which all is right but, perhaps, how late it comes."""
+    """A submission in which all is right but, perhaps, how late it comes: after its periods, or a closing."""
 
     participant_id: str
-    made: Sequence[Offer] | InvalidInput
+    made: Sequence[Offer] | InvalidInput | LeaderboardClosed
     request: Request | None
     sequence: Sequenced | None
 
@@ -151,8 +154,9 @@ class _Checked:
 
         Raises:
             InvalidInput: it comes too late for one of them.
+            LeaderboardClosed: the board takes no submissions.
         """
-        if isinstance(self.made, InvalidInput):
+        if isinstance(self.made, LeaderboardError):
             raise self.made
         return self.made if mark == UNMARKED else [replace(offer, mark=mark) for offer in self.made]
 
@@ -183,7 +187,7 @@ def _read(
     wanted = {
         (offer.participant_id, offer.period)
         for one in checked
-        if not isinstance(one.made, InvalidInput)
+        if not isinstance(one.made, LeaderboardError)
         for offer in one.made
     }
     keys = [entry_key(board, period, participant_id) for participant_id, period in wanted]
@@ -221,12 +225,9 @@ def _check(db: Database, board: Board, submission: Submission, now: datetime) ->
     """Check a submission and make the offers of it.
 
     Raises:
-        LeaderboardClosed: the board takes no submissions.
         InvalidScore: naming the component and the rule.
         InvalidInput: a field breaks a rule.
     """
-    if board.closed:
-        raise LeaderboardClosed(f"leaderboardId: {board.id!r} takes no submissions until it is reopened")
     check_id("participantId", submission.participant_id)
     if submission.submission_id is not None:
         check_id("submissionId", submission.submission_id)
@@ -234,32 +235,57 @@ def _check(db: Database, board: Board, submission: Submission, now: datetime) ->
         check_display_name(submission.display_name)
     if submission.metadata is not None:
         check_metadata(submission.metadata)
-    texts = {"display_name": submission.display_name, "metadata": submission.metadata}
     achieved_at = check_achieved_at(submission.achieved_at, now)
     score = parse_score(board.components, submission.score)
-    made: Sequence[Offer] | InvalidInput
+    made: Sequence[Offer] | InvalidInput | LeaderboardClosed
     try:
-        made = [
-            Offer(
-                db=db,
-                board=board,
-                period=period,
-                participant_id=submission.participant_id,
-                achieved_at=achieved_at,
-                score=score,
-                texts={name: text for name, text in texts.items() if text is not None},
-            )
-            for period in periods_reached(board, achieved_at, now)
-        ]
-    except InvalidInput as too_late:
+        made = _offers(db, board, submission, score, achieved_at, now)
+    except (InvalidInput, LeaderboardClosed) as too_late:
         made = too_late
     request = None
     if submission.submission_id is not None:
         # The time only if it was given: a retry that comes later is the same submission.
         given_at = submission.achieved_at and achieved_at.isoformat()
-        body = (submission.participant_id, score, given_at, *texts.values())
+        body = (
+            submission.participant_id,
+            score,
+            given_at,
+            submission.display_name,
+            submission.metadata,
+        )
         request = Request(board, submission.submission_id, body, now)
     return _Checked(submission.participant_id, made, request, submission.sequence)
+
+
+def _offers(
+    db: Database,
+    board: Board,
+    submission: Submission,
+    score: tuple[int, ...],
+    achieved_at: datetime,
+    now: datetime,
+) -> list[Offer]:
+    """Make an offer to each period that a submission reaches.
+
+    Raises:
+        InvalidInput: one of them has been over for too long.
+        LeaderboardClosed: the board takes no submissions.
+    """
+    if board.closed:
+        raise LeaderboardClosed(f"leaderboardId: {board.id!r} takes no submissions until it is reopened")
+    texts = {"display_name": submission.display_name, "metadata": submission.metadata}
+    return [
+        Offer(
+            db=db,
+            board=board,
+            period=period,
+            participant_id=submission.participant_id,
+            achieved_at=achieved_at,
+            score=score,
+            texts={name: text for name, text in texts.items() if text is not None},
+        )
+        for period in periods_reached(board, achieved_at, now)
+    ]
 
 
 def check_achieved_at(achieved_at: datetime | None, now: datetime) -> datetime:

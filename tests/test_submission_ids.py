@@ -12,7 +12,7 @@ from botocore.exceptions import ReadTimeoutError
 from core.board import ComponentInput, define_board
 from core.boards import Boards
 from core.database import Database
-from core.errors import InvalidInput, InvalidScore, SubmissionConflict
+from core.errors import InvalidInput, InvalidScore, LeaderboardClosed, SubmissionConflict
 from core.model import Board, CounterMode, PeriodKind, ScorePolicy, SubmitResult
 from core.moderation import remove_entry
 from core.standings import entry, participant_entries
@@ -77,6 +77,14 @@ def test_a_retry_is_answered_after_the_time_in_which_it_would_be_taken(db: Datab
     assert again.entries == first.entries
     with pytest.raises(InvalidInput, match="achievedAt"):  # what was refused is not remembered
         submit_score(db, board, replace(given, submission_id="2"), now=later)
+
+
+def test_a_retry_is_answered_after_the_board_was_closed(db: Database, board: Board) -> None:
+    submit_score(db, board, ANN, now=NOW)
+    closed = replace(board, closed=True)
+    assert submit_score(db, closed, ANN, now=NOW).duplicate
+    with pytest.raises(LeaderboardClosed):
+        submit_score(db, closed, replace(ANN, submission_id="2"), now=NOW)
 
 
 def test_a_retry_of_a_sum_at_its_bound_is_no_sum_beyond_it(db: Database, boards: Boards) -> None:

@@ -35,6 +35,7 @@ CHANGED = """
   memory_size            = { api = 2048 }
   reserved_concurrency   = { stream = 5 }
   log_retention_days     = 7
+  retention              = { daily_days = 7 }
   api_log_level          = "NONE"
   introspection          = false
   query_depth_limit      = 12

@@ -237,7 +237,7 @@ def test_no_variable_replaces_a_table(stack: Stack) -> None:
             for change in plan["resource_changes"]
             if change["type"] == "aws_dynamodb_table"
         }
-        assert len(tables) == 8
+        assert len(tables) == 2 * 5
         assert tables["module.stack.aws_dynamodb_table.scores"] == ["update"]
         assert not any("delete" in actions for actions in tables.values())
     stack.terraform("apply", "-input=false", "changes")
