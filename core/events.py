@@ -9,7 +9,7 @@ from core.model import Board, Entry
 
 
 class RankChangeCause(StrEnum):
-    """Whose score caused a change."""
+    """Whose score changed a participant's rank: their own, or others'."""
 
     OWN_SCORE = "OWN_SCORE"
     OTHERS = "OTHERS"

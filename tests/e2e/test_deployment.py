@@ -80,8 +80,9 @@ def test_the_same_operations_give_the_same_answers(
 
     assert differing(WRITES) == {}
     drain()
-    size = 'query { leaderboard(id: "race") { size } other: leaderboard(id: "laps") { size } }'
-    counted = {"leaderboard": {"size": 11}, "other": {"size": 1}}
+    size = """query { leaderboard(id: "race") { size } other: leaderboard(id: "laps") { size }
+      days: leaderboard(id: "days") { size(period: "daily") } }"""
+    counted = {"leaderboard": {"size": 11}, "other": {"size": 1}, "days": {"size": 1}}
     wait_for(lambda: public.ask(size)["data"] == counted)
     assert differing(READS) == {}
 
@@ -250,6 +251,10 @@ def test_destroy_leaves_nothing(stack: Stack, aws: Callable[[str], Any]) -> None
     assert aws("lambda").list_functions()["Functions"] == []
     assert aws("iam").list_roles()["Roles"] == []
     assert aws("logs").describe_log_groups()["logGroups"] == []
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
 
 
 def _by_name(attributes: Any) -> dict[str, str]:
