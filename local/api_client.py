@@ -16,31 +16,14 @@ from gql.transport.appsync_auth import (
     AppSyncIAMAuthentication,
 )
 from gql.transport.appsync_websockets import AppSyncWebsocketsTransport
-from gql.transport.exceptions import TransportConnectionFailed, TransportQueryError
+from gql.transport.exceptions import TransportConnectionFailed
 from graphql import ExecutionResult
 
-from core.errors import LeaderboardError
 from local import ADMIN_KEY
-from local.errors import StackError
+from local.errors import Refused, StackError
 from local.stack import find_running
 
 _AWS_HOST = ".amazonaws.com"
-
-
-class Refused(LeaderboardError):
-    """The API refuses; its own word and message say why."""
-
-    def __init__(self, refusal: TransportQueryError) -> None:
-        error = (refusal.errors or [{}])[0]
-        inner = error.get("errors")  # gql leaves a refused subscription's errors in their message's payload
-        error = inner[0] if isinstance(inner, list) and inner else inner or error
-        super().__init__(error.get("message", "no cause was given"))
-        self._code = error.get("errorType") or "Refused"
-
-    @property
-    def code(self) -> str:
-        """The word that the API gave."""
-        return self._code
 
 
 class Transport(AppSyncWebsocketsTransport):
@@ -88,7 +71,7 @@ class Api:
         except (httpx.HTTPError, ValueError) as error:
             raise TransportConnectionFailed(f"{self.url} does not answer: {error}") from error
         if answer.get("errors"):
-            raise Refused(TransportQueryError("refused", errors=answer["errors"]))
+            raise Refused(answer["errors"])
         data: dict[str, Any] = answer["data"]
         return data
 

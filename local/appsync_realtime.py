@@ -20,7 +20,7 @@ from strawberry.types.execution import PreExecutionError
 from strawberry.utils.aio import aclosing
 
 from resolvers.auth import Caller, NotAuthenticated
-from resolvers.errors import describe
+from resolvers.errors import describe, tell
 from resolvers.http import Backend
 from resolvers.hub import Reader
 from resolvers.schema import schema
@@ -50,7 +50,7 @@ async def serve(socket: WebSocket, backend: Backend, reader: Reader, keep_alive_
         except NotAuthenticated as refusal:
             error = {"errorType": "UnauthorizedException", "message": str(refusal), "errorCode": 401}
             return await connection.refuse(error)
-        except ValueError:
+        except (ValueError, RecursionError):
             error = {"errorType": "BadRequestException", "message": "header: must be JSON in base64"}
             return await connection.refuse(error | {"errorCode": 400})
         await connection.run(keep_alive_seconds)
@@ -71,13 +71,19 @@ def _credentials(socket: WebSocket) -> Mapping[str, Any]:
         return socket.headers
     # gql does not escape base64's "+" in the query, where it means a blank; Amplify leaves out the padding.
     unpadded = header.replace(" ", "+").rstrip("=").translate(str.maketrans("-_", "+/"))
-    return _lower(json.loads(base64.b64decode(unpadded + "=" * (-len(unpadded) % 4), validate=True)))
+    headers = json.loads(base64.b64decode(unpadded + "=" * (-len(unpadded) % 4), validate=True))
+    if not isinstance(headers, dict):
+        raise ValueError("no object")  # noqa: TRY004 - it came as text
+    return _lower(headers)
 
 
 def _lower(headers: object) -> Mapping[str, Any]:
-    if not isinstance(headers, dict):
-        raise ValueError("headers are an object")  # noqa: TRY004 - came as text
-    return {name.lower(): value for name, value in headers.items()}
+    """Give headers by their names in lower case; what is no object has none."""
+    return {name.lower(): value for name, value in headers.items()} if isinstance(headers, dict) else {}
+
+
+class _MalformedStart(Exception):
+    """A start message is not as it must be; its message says how."""
 
 
 class _Connection:
@@ -149,19 +155,21 @@ class _Connection:
     async def _subscription(self, id_: str, payload: object) -> None:
         """Run a subscription from its start to its end."""
         try:
-            await self._push(id_, payload)
+            caller, request = self._read_start(payload)
+            await self._push(id_, caller, request)
         except WebSocketDisconnect:
             pass
         except NotAuthenticated as refusal:
             await self._fail(id_, [_error("UnauthorizedException", str(refusal))])
-        except ValueError as error:
-            await self._fail(id_, [_error("BadRequestException", str(error))])
+        except _MalformedStart as refusal:
+            await self._fail(id_, [_error("BadRequestException", str(refusal))])
+        except Exception as error:
+            await self._fail(id_, [_error(*tell(error))])
         finally:
             if self._subscriptions.get(id_) is asyncio.current_task():
                 del self._subscriptions[id_]
 
-    async def _push(self, id_: str, payload: object) -> None:
-        caller, request = self._read_start(payload)
+    async def _push(self, id_: str, caller: Caller, request: dict[str, Any]) -> None:
         context = self._backend.context(caller, self._reader)
 
         async def acknowledge() -> None:
@@ -189,29 +197,31 @@ class _Connection:
 
         Raises:
             NotAuthenticated: the credentials are missing or not valid.
-            ValueError: the rest is not as it must be.
+            _MalformedStart: the rest is not as it must be.
         """
         parts = payload if isinstance(payload, dict) else {}
         extensions = parts.get("extensions")
         authorization = extensions.get("authorization") if isinstance(extensions, dict) else None
-        caller = self._backend.credentials.caller(_lower(authorization or {}))
+        caller = self._backend.credentials.caller(_lower(authorization))
         try:
             request = json.loads(parts["data"])
         except (KeyError, TypeError, ValueError, RecursionError):
             request = None
         query = request.get("query") if isinstance(request, dict) else None
         if not (isinstance(query, str) and query):
-            raise ValueError("payload.data: must be a JSON text with a query")
+            raise _MalformedStart("payload.data: must be a JSON text with a query")
         if not isinstance(request.get("variables") or {}, dict):
-            raise ValueError("payload.data: variables must be an object")  # noqa: TRY004 - came as text
+            raise _MalformedStart("payload.data: variables must be an object")
         return caller, request
 
     async def _send_data(self, id_: str, told: Message) -> None:
-        size = len(json.dumps(told).encode())
-        if size > MAX_PAYLOAD_BYTES:  # AppSync drops it too, and says nothing at all
-            _log.warning("an event of %d bytes is too large for a subscriber, and dropped", size)
-            return
-        await self._send({"type": "data", "id": id_, "payload": told})
+        payload = json.dumps(told)
+        if len(payload) > MAX_PAYLOAD_BYTES:  # or less, without the escapes that not everyone needs
+            size = len(json.dumps(told, ensure_ascii=False).encode(errors="surrogatepass"))
+            if size > MAX_PAYLOAD_BYTES:  # AppSync drops it too, and says nothing at all
+                _log.warning("an event of %d bytes is too large for a subscriber, and dropped", size)
+                return
+        await self._socket.send_text(f'{{"type": "data", "id": {json.dumps(id_)}, "payload": {payload}}}')
 
     async def _fail(self, id_: str, errors: list[Message] | Message) -> None:
         with contextlib.suppress(WebSocketDisconnect):

@@ -12,7 +12,7 @@ from core.errors import LeaderboardError
 from core.ids import check_id
 from core.periods import ALL_TIME
 from local import backup, counters, demo, exporting, importing, operating
-from local.errors import StackError
+from local.errors import Refused, StackError
 from local.stack import DEFAULT_FOLDER, add_target
 
 _FOUND_WRONG = 1
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     command: Callable[[argparse.Namespace], int] = args.func
     try:
         return command(args)
-    except LeaderboardError as error:
+    except (LeaderboardError, Refused) as error:
         return _say(f"{error.code}: {error}", _FOUND_WRONG)
     except StackError as error:
         return _say(str(error), _COULD_NOT_RUN)

@@ -16,8 +16,8 @@ from gql.transport.exceptions import TransportError, TransportQueryError, Transp
 from websockets.exceptions import WebSocketException
 
 from core.errors import InvalidInput
-from local.api_client import Api, Refused
-from local.errors import StackError
+from local.api_client import Api
+from local.errors import Refused, StackError
 
 _RANK = """query ($board: ID!, $who: ID!, $period: String) { leaderboard(id: $board) {
   entry(participantId: $who, period: $period) { score { display } rank { rank total bucket { name } } } } }"""
@@ -63,7 +63,7 @@ class _Watch:
                 await self._connected()
                 cause = "the server ended the subscription"
             except TransportQueryError as refusal:
-                raise Refused(refusal) from refusal
+                raise Refused(refusal.errors or ()) from refusal
             except TransportServerError as refusal:
                 raise StackError(f"{self.api.url} lets nobody in: {refusal}") from refusal
             except (TransportError, WebSocketException, OSError) as error:

@@ -18,6 +18,7 @@ from gql.transport.common.base import SubscriptionTransportBase
 from gql.transport.exceptions import TransportConnectionFailed, TransportQueryError, TransportServerError
 from gql.transport.websockets import WebsocketsTransport
 
+from core.boards import Boards
 from local.engine import Engine
 from tests.live import PUBLISH, WATCH, WATCH_TOP, Live, change, live_alone, token, top_change
 
@@ -177,3 +178,27 @@ def test_queries_and_refusals_over_graphql_transport_ws(server: Live) -> None:
                     await session.execute(GraphQLRequest(wrong))
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_our_own_failure_says_nothing_of_our_inside(
+    server: Live, transport: Transport, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("secret")
+
+    async def run() -> None:
+        async with connected(transport(server, "public")) as session, asyncio.timeout(20):
+            sibling = asyncio.create_task(listen(watch(session, "ann")))
+            await until_listening(server, 1)
+            monkeypatch.setattr(Boards, "get_many", fail)
+            with pytest.raises(TransportQueryError) as failed:
+                await listen(watch(session, "bob"))
+            assert "Something went wrong on our side" in str(failed.value)
+            assert "secret" not in str(failed.value.errors)
+            await asyncio.to_thread(server.publish, change("ann"))
+            assert await sibling == [{"onRankBucketChange": change("ann")}]
+
+    asyncio.run(run())
+    assert "secret" in caplog.text
+    server.until_nobody_listens()

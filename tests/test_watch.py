@@ -1,5 +1,7 @@
 """`leaderboard watch` on a running server: how things stand, then each change once; and again after a cut."""
 
+import argparse
+import asyncio
 import os
 import re
 import subprocess
@@ -11,12 +13,16 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from queue import Empty, Queue
 
+import boto3
 import pytest
+from moto import mock_aws
 
 from core.boards import Boards
 from core.database import Database
+from local.api_client import find
 from local.cli import main
 from local.engine import Engine, free_port
+from local.errors import StackError
 from tests.live import Live, change, live, live_alone, top_change
 
 ROOT = Path(__file__).parent.parent
@@ -168,3 +174,40 @@ def test_it_tries_again_where_nobody_answers() -> None:
         for _ in range(2):
             assert "connecting again in" in watch.line()
         assert time.monotonic() - start < 20
+
+
+def test_a_stack_on_aws_is_found_by_its_name_and_asked_as_iam(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    target = {"stack": "race", "region": "eu-west-1", "url": None, "api_key": None}
+    with mock_aws():
+        client = boto3.client("appsync", region_name="eu-west-1")
+        for name in ("other", "race"):
+            made = client.create_graphql_api(name=name, authenticationType="AWS_IAM")["graphqlApi"]
+        api = find(argparse.Namespace(**target))
+        assert api.url == made["uris"]["GRAPHQL"]
+        with pytest.raises(StackError, match="no API named nobody in eu-west-1"):
+            find(argparse.Namespace(**target | {"stack": "nobody"}))
+    signed = api.auth.get_headers("{}")
+    assert signed["Authorization"].startswith("AWS4-HMAC-SHA256")
+    assert "/eu-west-1/appsync/" in signed["Authorization"]
+
+
+@pytest.mark.parametrize(
+    ("url", "socket"),
+    [
+        ("http://localhost:8080/graphql", "ws://localhost:8080/graphql/realtime"),
+        ("https://scores.example/graphql", "wss://scores.example/graphql/realtime"),
+        (
+            "https://abc.appsync-api.eu-west-1.amazonaws.com/graphql",
+            "wss://abc.appsync-realtime-api.eu-west-1.amazonaws.com/graphql",
+        ),
+    ],
+)
+def test_where_the_sockets_of_an_api_are(url: str, socket: str) -> None:
+    api = find(argparse.Namespace(stack=None, region=None, url=url, api_key="key"))
+
+    async def address() -> str:
+        return api.transport().adapter.url
+
+    assert asyncio.run(address()).split("?")[0] == socket
