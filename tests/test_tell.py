@@ -287,6 +287,39 @@ def test_edges_deep_in_a_grown_tree(stage: Any, monkeypatch: pytest.MonkeyPatch,
     }
 
 
+class Hiding:
+    """A client whose index does not show some participants yet."""
+
+    def __init__(self, client: Any, hidden: set[str]) -> None:
+        self._client, self._hidden = client, hidden
+
+    def __getattr__(self, name: str) -> Any:
+        return self.query if name == "query" else getattr(self._client, name)
+
+    def query(self, **arguments: Any) -> Any:
+        answer = self._client.query(**arguments)
+        shown = [one for one in answer["Items"] if one.get("participant", {}).get("S") not in self._hidden]
+        return {**answer, "Items": shown}
+
+
+def test_who_the_index_does_not_show_yet_is_found_by_a_second_look(
+    stage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(top, "TOP_KEPT", 3)
+    theatre = stage(rank_buckets=[RankBucket("ten", to=10), RankBucket("rest")])
+    fill(theatre, 30)
+    hidden = {"p9"}
+    client: Any = Hiding(theatre.db.client, hidden)
+    theatre.db = Database(client, theatre.db.tables)
+    theatre.twin.submit("p29", 2000)
+    theatre.deliver()
+    assert [event.participant_id for event in theatre.tick() if isinstance(event, RankChange)] == ["p29"]
+    hidden.clear()
+    [event] = theatre.play()
+    assert (event.participant_id, said(event)) == ("p9", ("ten", "rest", 11, 11, OTHERS))
+    theatre.check()
+
+
 # Once, in order, and none lost
 
 
