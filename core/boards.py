@@ -6,23 +6,28 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from core.audit import AuditAction, Deed, record
 from core.board import board_from_json, board_to_json, check_periods, check_time_zone
 from core.buckets import check_buckets
-from core.database import Database, batch_get
-from core.errors import LeaderboardExists, LeaderboardNotFound, VersionConflict
+from core.chores import Chore, ask
+from core.database import Database, batch_get, lost_race
+from core.errors import LeaderboardExists, LeaderboardNotFound, Throttled, VersionConflict
 from core.ids import check_id, check_text
+from core.keys import SEPARATOR
 from core.limits import MAX_BOARDS_PAGE, MAX_TITLE_BYTES, check_limit
 from core.memory import REMEMBERED
 from core.model import UNSET, Board, ClientAccess, Page, PeriodKind, RankBucket, Retention, Unset
 from core.pages import decode_token, encode_token
 from core.periods import change_zone
+from core.rank_key import microseconds
 from core.tables import BOARD_INDEX
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, PutTypeDef
 
 # All boards are listed in one index partition: creating or changing boards is the rarest of writes.
 _LISTED = "boards"
+_ATTEMPTS = 10
 
 
 class Boards:
@@ -162,6 +167,97 @@ class Boards:
             ) from None
         return self._remember(changed)
 
+    def close(self, board_id: str, deed: Deed) -> Board:
+        """Take no more submissions; other processes follow within `cache_seconds`.
+
+        Raises:
+            LeaderboardNotFound: no board has this id.
+            Throttled: too many changes of the board at once.
+
+        Costs a consistent read and a transaction: twice a conditional PutItem's units.
+        """
+        return self._set_closed(board_id, deed, closed=True)
+
+    def reopen(self, board_id: str, deed: Deed) -> Board:
+        """Take submissions again; as `close`."""
+        return self._set_closed(board_id, deed, closed=False)
+
+    def _set_closed(self, board_id: str, deed: Deed, *, closed: bool) -> Board:
+        check_id("id", board_id)
+        for _ in range(_ATTEMPTS):
+            current = next(iter(self._fetch([board_id], consistent=True)), None)
+            if current is None:
+                raise LeaderboardNotFound(f"there is no leaderboard {board_id!r}")
+            if current.closed == closed:
+                return self._remember(current)
+            changed = replace(current, closed=closed, version=current.version + 1)
+            action = AuditAction.CLOSE if closed else AuditAction.REOPEN
+            try:
+                self._db.client.transact_write_items(
+                    TransactItems=[
+                        {"Put": self._replacing(current, changed)},
+                        *record(self._db, action, deed, board_id=board_id),
+                    ]
+                )
+            except self._db.client.exceptions.TransactionCanceledException as error:
+                if not lost_race(error):
+                    raise
+                continue
+            return self._remember(changed)
+        raise Throttled("too many changes of one leaderboard at once; try again")
+
+    def delete(self, board_id: str, deed: Deed, *, size: int = 0) -> Board:
+        """Delete a board: nobody finds it any more, its id is free, and the rest is asked for.
+
+        Other processes may find it for `cache_seconds` more. `size` is noted for whoever watches the rest go.
+
+        Raises:
+            LeaderboardNotFound: no board has this id.
+            Throttled: too many changes of the board at once.
+
+        Costs a consistent read and a transaction of some 8 write units and more.
+        """
+        check_id("id", board_id)
+        for _ in range(_ATTEMPTS):
+            board = next(iter(self._fetch([board_id], consistent=True)), None)
+            if board is None:
+                raise LeaderboardNotFound(f"there is no leaderboard {board_id!r}")
+            details: dict[str, AttributeValueTypeDef] = {
+                "definition": {"S": board_to_json(board)},
+                "deleted_at": {"N": str(microseconds(deed.at))},
+                "of": {"N": str(size)},
+            }
+            try:
+                self._db.client.transact_write_items(
+                    TransactItems=[
+                        {
+                            "Delete": {
+                                "TableName": self._db.tables.boards,
+                                "Key": {"board": {"S": board_id}},
+                                "ConditionExpression": "version = :version AND generation = :generation",
+                                "ExpressionAttributeValues": _as_read(board),
+                            }
+                        },
+                        ask(self._db, Chore.DELETE, deletion_name(board), **details),
+                        *record(self._db, AuditAction.DELETE, deed, board_id=board_id),
+                    ]
+                )
+            except self._db.client.exceptions.TransactionCanceledException as error:
+                if not lost_race(error):
+                    raise
+                continue
+            self._cache.pop(board_id, None)
+            return board
+        raise Throttled("too many changes of one leaderboard at once; try again")
+
+    def _replacing(self, current: Board, changed: Board) -> "PutTypeDef":
+        return {
+            "TableName": self._db.tables.boards,
+            "Item": _to_item(changed),
+            "ConditionExpression": "version = :version AND generation = :generation",
+            "ExpressionAttributeValues": _as_read(current),
+        }
+
     def page(self, limit: int, next_token: str | None = None) -> Page[Board]:
         """Read a page of boards in the order of their ids: half a read unit for each 4 KB.
 
@@ -195,6 +291,15 @@ class Boards:
             self._cache.clear()
         self._cache[board.id] = (time.monotonic() + self._cache_seconds, board)
         return board
+
+
+def deletion_name(board: Board) -> str:
+    """Name the chore of deleting what is left of a board."""
+    return f"{board.id}{SEPARATOR}{board.generation}"
+
+
+def _as_read(board: Board) -> "dict[str, AttributeValueTypeDef]":
+    return {":version": {"N": str(board.version)}, ":generation": {"S": board.generation}}
 
 
 class OpenBoards(Boards):

@@ -19,6 +19,7 @@ from core.memory import Memory
 from core.parallel import run_all
 
 if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, WriteRequestTypeDef
 
@@ -157,6 +158,13 @@ def _wait_for_transaction(response: tuple[Any, dict[str, Any]] | None, attempts:
     if code == _CONFLICT and attempts < _CONFLICT_ATTEMPTS:
         return random.uniform(0, min(0.2, 0.002 * 2**attempts))  # seconds
     return None  # the SDK decides
+
+
+def lost_race(error: "ClientError") -> bool:
+    """Say whether a transaction was cancelled since another writer was faster: nothing else is wrong."""
+    reasons: list[dict[str, Any]] = cast("dict[str, Any]", error.response).get("CancellationReasons", [])
+    codes = {reason.get("Code", "None") for reason in reasons} - {"None"}
+    return bool(codes) and codes <= {"ConditionalCheckFailed", "TransactionConflict"}
 
 
 def batch_get(

@@ -61,7 +61,7 @@ def read_change(record: Mapping[str, Any]) -> Change:
         )
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError, InvalidInput) as error:
         raise Poison(f"not a change of an entry: {error!r}") from error
-    if change.old is None and change.new is None:
+    if change.old is None and change.new is None and not _was_removed(body):
         raise Poison("neither image is an entry")
     return change
 
@@ -119,6 +119,11 @@ def _is_ours(standings: str, name: str, value: Mapping[str, Any]) -> bool:
         return _TIME.fullmatch(str(value.get("N", ""))) is not None
     most = _TEXTS.get(name)
     return most is None or ("S" in value and len(value["S"].encode()) <= most)
+
+
+def _was_removed(body: Mapping[str, Any]) -> bool:
+    """Say whether a record is about what is left of a removed entry: as when TTL takes it away."""
+    return any("removed_at" in (body.get(image) or {}) for image in ("OldImage", "NewImage"))
 
 
 def _milliseconds(value: datetime | float) -> int:

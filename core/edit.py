@@ -1,44 +1,20 @@
-"""Changing an entry without a score: its texts, or taking it off the board."""
+"""Changing an entry's texts."""
 
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.database import Database
-from core.entry_writes import write_entry
-from core.errors import EntryNotFound, Throttled
+from core.errors import EntryNotFound
 from core.ids import check_id
 from core.items import entry_from_item, entry_key
-from core.model import UNSET, Board, CounterMode, Entry, Unset
+from core.model import UNSET, Board, Entry, Unset
 from core.parallel import run_all
 from core.periods import ALL_TIME, period_key
 from core.texts import check_display_name, check_metadata
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
-
-_ATTEMPTS = 20
-
-
-def remove_entry(db: Database, board: Board, participant_id: str) -> Entry | None:
-    """Take a participant off the board; gives the entry that stood there, or None.
-
-    Costs one DeleteItem: 1 write unit on the table, 1 on the index, and what `core.entry_writes` says.
-    """
-    check_id("participantId", participant_id)
-    key = entry_key(board, ALL_TIME, participant_id)
-    if board.counter_mode is not CounterMode.TRANSACTIONAL:
-        item, _ = write_entry(db, board, key, {}, before=None, after=None)
-        return entry_from_item(board, ALL_TIME, item) if "rank_key" in item else None
-    before: Any = db.client.get_item(TableName=db.tables.scores, Key=key, ConsistentRead=True).get("Item", {})
-    for _ in range(_ATTEMPTS):
-        if not before:
-            return None
-        item, refused_by = write_entry(db, board, key, {}, before=before, after=None)
-        if refused_by is None:
-            return entry_from_item(board, ALL_TIME, before)
-        before = refused_by
-    raise Throttled("too many submissions for one participant at once; nothing was removed, try again")
 
 
 def update_entry(

@@ -18,8 +18,20 @@ class LeaderboardExists(LeaderboardError):
     """A board with this id is already there."""
 
 
+class ArchiveNotFound(LeaderboardError):
+    """No complete archive has this id."""
+
+
 class EntryNotFound(LeaderboardError):
     """The participant is not on the board."""
+
+
+class EntryRemoved(LeaderboardError):
+    """The participant was taken off the board after this score was achieved; nothing was stored."""
+
+
+class LeaderboardClosed(LeaderboardError):
+    """The board takes no submissions until it is reopened; nothing was stored."""
 
 
 class InvalidScore(LeaderboardError):
@@ -44,7 +56,3 @@ class Unauthorized(LeaderboardError):
 
 class Throttled(LeaderboardError):
     """The database asks for patience; nothing is lost, try again."""
-
-
-class NotYetAvailable(LeaderboardError):
-    """Part of the public contract that this version does not offer yet."""

@@ -45,6 +45,11 @@ def entry_from_item(board: Board, period: str, item: "Item") -> Entry:
     )
 
 
+def is_entry(item: "Item") -> bool:
+    """Say whether an item is an entry: of a removed one it is left when that was, and nothing else."""
+    return "rank_key" in item
+
+
 def _text(item: "Item", name: str) -> str | None:
     value = item.get(name)
     return None if value is None else str(value["S"])

@@ -11,11 +11,14 @@ MAX_RANK_BUCKETS = 32
 MAX_RANK_KEY_BYTES = 1024  # DynamoDB's limit of a sort key
 MAX_EVENT_BYTES = 240_000  # of what one subscriber is told at once: AppSync drops larger ones without a word
 
+MAX_REASON_BYTES = 1024
+
 MAX_TOP = 100
 MAX_PAGE = 1000
 MAX_RADIUS = 100
 MAX_ENTRIES_OF = 100
 MAX_BOARDS_PAGE = 100
+MAX_ARCHIVES_PAGE = 100
 MAX_SUBMISSIONS = 100
 
 

@@ -34,6 +34,7 @@ class Memory:
     roots: dict[str, tuple[float, Mapping[int, int]]] = field(default_factory=dict)  # when read, the counts
     asked: dict[str, tuple[float, int]] = field(default_factory=dict)
     marked: dict[tuple[str, str], float] = field(default_factory=dict)  # by order and leaf
+    secret: bytes | None = None  # of core.audit
     lock: Lock = field(default_factory=Lock)  # held while what is known of a tree changes
 
     def trees_of(self, standings: str) -> KnownTrees:

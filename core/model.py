@@ -143,6 +143,7 @@ class ZoneChange:
 class Board:
     """A leaderboard's definition. `generation` tells it from an earlier board of the same id.
 
+    While it is `closed` it takes no submissions.
     `time_zone` is the newest one; `zone_changes`, oldest first, tell which periods follow an earlier one.
     """
 
@@ -160,6 +161,7 @@ class Board:
     expected_size: int | None
     rank_buckets: tuple[RankBucket, ...]
     created_at: datetime
+    closed: bool = False
     client_access: ClientAccess = ClientAccess.READ
     zone_changes: tuple[ZoneChange, ...] = ()
     retention: Retention = Retention()
@@ -236,6 +238,18 @@ class SubmitResult:
     duplicate: bool
     entries: tuple[Entry, ...]
     previous_score: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A period's standings, frozen; `size` is how many entries are in it so far, all if `complete`."""
+
+    id: str
+    board_id: str
+    period: str
+    taken_at: datetime
+    size: int
+    complete: bool
 
 
 T = TypeVar("T")

@@ -14,6 +14,7 @@ from core.entry_writes import EntryWrite, Item, write_entry
 from core.errors import Throttled
 from core.items import entry_from_item, entry_key
 from core.keys import rank_shard, shard_of, standings_key
+from core.marks import UNMARKED, Mark, check_not_removed, removed_at
 from core.model import Board, Entry
 from core.nodes import now_ms
 from core.periods import expires_at
@@ -44,20 +45,32 @@ class Offer:
     score: tuple[int, ...]
     achieved_at: datetime
     texts: dict[str, str]
+    mark: Mark = UNMARKED
     write_id: bytes = field(default_factory=lambda: secrets.token_bytes(8))
 
     def submit_best(self) -> "Written":
-        """Write if the rank key is better, decided by the database in one step."""
+        """Write if the rank key is better, decided by the database in one step.
+
+        The participant must not be marked as hidden.
+
+        Raises:
+            EntryRemoved: the participant was removed after the score was achieved.
+        """
+        check_not_removed(self.mark.removed_at, self.achieved_at)
         offered = Standing(self.score, self.achieved_at)
         write = self._write(
             offered,
             condition="attribute_not_exists(participant)"
-            " OR (rank_key > :rank_key AND attribute_exists(rank_shard))",
+            " OR (rank_key > :rank_key AND attribute_exists(rank_shard)"
+            " AND (attribute_not_exists(removed_at) OR removed_at < :achieved_at))",
             values={},
         )
         written = self._execute(write)
+        if written.accepted:
+            return written
+        check_not_removed(removed_at(written.after), self.achieved_at)
         entry = self.entry(written.after)
-        if not written.accepted and entry and entry.hidden and self._key(offered) < entry.rank_key:
+        if entry is None or (entry.hidden and self._key(offered) < entry.rank_key):
             return self.submit_on_version(None, written.after)
         return written
 
@@ -69,6 +82,7 @@ class Offer:
 
         Raises:
             InvalidScore: a sum leaves its component's bounds.
+            EntryRemoved: the participant was removed after the score was achieved.
             Throttled: other writers were faster too many times.
         """
         item = known
@@ -88,11 +102,14 @@ class Offer:
 
         Raises:
             InvalidScore: a sum leaves its component's bounds.
+            EntryRemoved: the participant was removed after the score was achieved.
         """
         entry = self.entry(item)
         sources = _sources(item)
         if sequence and sources.get(_source_id(sequence), 0) >= sequence[1]:
             return Written(item, item, accepted=False, duplicate=True)
+        for removed in (self.mark.removed_at, removed_at(item)):
+            check_not_removed(removed, self.achieved_at)
         standing = next_standing(self.board, entry, self.score, self.achieved_at)
         if standing is None:
             return Written(item, item, accepted=False)
@@ -101,12 +118,15 @@ class Offer:
         if entry is not None:
             condition = "version = :version AND rank_key = :old_key"
             values = {":version": {"N": str(entry.version)}, ":old_key": {"B": entry.rank_key}}
+        elif "removed_at" in item:
+            condition += " OR (attribute_not_exists(rank_key) AND version = :version)"
+            values = {":version": item["version"]}
         return self._write(
             standing,
             condition,
             values,
             known=item,
-            hidden=bool(entry and entry.hidden),
+            hidden=entry.hidden if entry else self.mark.hidden,
             sources=_mark(sources, sequence),
         )
 
@@ -149,9 +169,12 @@ class Offer:
             sets["rank_shard"] = {"S": rank_shard(standings, shard_of(self.board, self.participant_id))}
         if sources is not None:
             sets["sources"] = sources
+        # What is left of a removed entry goes with time; one that stands again stays.
+        stays = known is not None and TTL_ATTRIBUTE in known and TTL_ATTRIBUTE not in sets
         change = {
             "UpdateExpression": f"SET {', '.join(f'{name} = :{name}' for name in sets)}"
-            " ADD version :one, submissions :one",
+            + (f" REMOVE {TTL_ATTRIBUTE}" if stays else "")
+            + " ADD version :one, submissions :one",
             "ConditionExpression": condition,
             "ExpressionAttributeValues": {
                 **{f":{name}": value for name, value in sets.items()},

@@ -131,6 +131,11 @@ def periods_kept(board: Board, now: datetime) -> Iterator[str]:
             key = period_before(key)
 
 
+def is_kept(board: Board, period: str) -> bool:
+    """Say whether the board keeps periods of an explicit key's kind, as it is now."""
+    return _kind_of(period) in board.periods
+
+
 def period_before(period: str) -> str:
     """Name the period that comes before an explicit one, in the calendar."""
     kind = _kind_of(period)

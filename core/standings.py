@@ -10,7 +10,7 @@ from core.database import Database, batch_get
 from core.errors import InvalidInput
 from core.ids import check_id
 from core.index import read_run
-from core.items import entry_from_item, entry_key
+from core.items import entry_from_item, entry_key, is_entry
 from core.keys import split_standings, standings_key
 from core.limits import MAX_ENTRIES_OF, MAX_PAGE, MAX_RADIUS, MAX_TOP, check_limit
 from core.model import Board, Entry, Page, Place
@@ -77,7 +77,7 @@ def entry(db: Database, board: Board, period: str, participant_id: str) -> Entry
     check_id("participantId", participant_id)
     answer = db.client.get_item(TableName=db.tables.scores, Key=entry_key(board, period, participant_id))
     item = answer.get("Item")
-    return entry_from_item(board, period, item) if item else None
+    return entry_from_item(board, period, item) if item and is_entry(item) else None
 
 
 def around(db: Database, board: Board, period: str, participant_id: str, radius: int) -> list[Entry] | None:
@@ -155,7 +155,9 @@ def participant_entries(
         known = boards.get_many(board_id for board_id, _, _ in parts)
         for item, (board_id, period, generation) in zip(items, parts, strict=True):
             board = known.get(board_id)
-            if board is not None and board.generation == generation and not is_expired(board, period, now):
+            if board is None or board.generation != generation or is_expired(board, period, now):
+                continue
+            if is_entry(item):
                 found.append(entry_from_item(board, period, item))
         after = items[-1]["standings"]["S"] if items else after
         if not more:
@@ -182,7 +184,7 @@ def _participant_items(
 
 
 def _entries(board: Board, period: str, items: Sequence[dict[str, Any]]) -> list[Entry]:
-    return [entry_from_item(board, period, item) for item in items]
+    return [entry_from_item(board, period, item) for item in items if is_entry(item)]
 
 
 def _run(

@@ -1,18 +1,26 @@
 """Submitting scores: one, or many at once, each to every period of its board."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.database import Database, batch_get
-from core.errors import InvalidInput, InvalidScore, LeaderboardError, SubmissionConflict
+from core.errors import (
+    EntryRemoved,
+    InvalidInput,
+    InvalidScore,
+    LeaderboardClosed,
+    LeaderboardError,
+    SubmissionConflict,
+)
 from core.ids import check_id
 from core.items import entry_key
 from core.keys import split_standings
 from core.limits import MAX_SUBMISSIONS
-from core.model import Board, CounterMode, ScorePolicy, SubmitResult
+from core.marks import UNMARKED, Mark, read_marks
+from core.model import Board, CounterMode, PeriodKind, ScorePolicy, SubmitResult
 from core.offer import Offer, Sequenced
 from core.offers import Known, offer_apart, offer_best, offer_together, repeat
 from core.parallel import run_all
@@ -51,8 +59,10 @@ def submit_score(db: Database, board: Board, submission: Submission, *, now: dat
     """Submit a score; the board's policy decides what stands afterwards in each period.
 
     Raises:
+        LeaderboardClosed: the board takes no submissions; nothing is stored.
         InvalidScore: naming the component and the rule; nothing is stored.
         InvalidInput: another field breaks a rule; nothing is stored.
+        EntryRemoved: the participant was removed after the score was achieved; nothing is stored.
         SubmissionConflict: the submission id came with another submission before; nothing is stored.
         Throttled: too many writers on one entry. With a submission id, or where sums are added, nothing is
             stored; else perhaps in some periods, and submitting again completes the others.
@@ -68,7 +78,10 @@ def submit_score(db: Database, board: Board, submission: Submission, *, now: dat
         and board.policy is ScorePolicy.BEST
         and board.counter_mode is not CounterMode.TRANSACTIONAL
     ):
-        return offer_best(_check(db, board, submission, now).offers())
+        checked = _check(db, board, submission, now)
+        mark = _read_marks(db, board, [checked]).get(submission.participant_id, UNMARKED)
+        if not mark.hidden:
+            return offer_best(checked.offers(mark))
     (outcome,) = submit_scores(db, board, [submission], now=now)
     if isinstance(outcome, Exception):
         raise outcome
@@ -101,14 +114,20 @@ def submit_scores(
             outcomes[at] = refusal
         else:
             checked.setdefault(submission.participant_id, []).append((at, one))
-    entries, receipts = _read(db, board, [one for of_one in checked.values() for _, one in of_one])
+    every = [one for of_one in checked.values() for _, one in of_one]
+    reads: list[Callable[[], Any]] = [
+        partial(_read, db, board, every),
+        partial(_read_marks, db, board, every),
+    ]
+    (entries, receipts), marks = run_all(reads)
 
     def take(participant_id: str) -> None:
         known = entries.get(participant_id, {})
         for at, one in checked[participant_id]:
             try:
-                outcomes[at] = _submit(db, board, one, known, receipts)
-            except (InvalidScore, InvalidInput, SubmissionConflict) as refusal:
+                mark = marks.get(participant_id, UNMARKED)
+                outcomes[at] = _submit(db, board, one, mark, known, receipts)
+            except (InvalidScore, InvalidInput, EntryRemoved, SubmissionConflict) as refusal:
                 outcomes[at] = refusal
             except Exception as failure:  # the caller's to judge, and no reason to fail the others
                 outcomes.update((later, failure) for later, _ in checked[participant_id] if later >= at)
@@ -127,26 +146,31 @@ class _Checked:
     request: Request | None
     sequence: Sequenced | None
 
-    def offers(self) -> Sequence[Offer]:
-        """Give an offer to each period.
+    def offers(self, mark: Mark) -> Sequence[Offer]:
+        """Give an offer to each period, of a participant with this mark.
 
         Raises:
             InvalidInput: it comes too late for one of them.
         """
         if isinstance(self.made, InvalidInput):
             raise self.made
-        return self.made
+        return self.made if mark == UNMARKED else [replace(offer, mark=mark) for offer in self.made]
 
 
 def _submit(
-    db: Database, board: Board, checked: _Checked, known: Known, receipts: "Mapping[str, Item]"
+    db: Database,
+    board: Board,
+    checked: _Checked,
+    mark: Mark,
+    known: Known,
+    receipts: "Mapping[str, Item]",
 ) -> SubmitResult:
     """Submit on what is known of the participant's entries, and of the ids."""
     request = checked.request
     if request is not None and request.name in receipts:
         # First of all: what was taken once is not refused for what has changed since.
         return repeat(db, board, checked.participant_id, request.read(receipts[request.name]))
-    offers = checked.offers()
+    offers = checked.offers(mark)
     if request is None and (board.policy is not ScorePolicy.SUM or len(offers) == 1):
         return offer_apart(offers, checked.sequence, known)
     return offer_together(db, offers, checked.sequence, known, request)
@@ -183,13 +207,26 @@ def _read(
     return entries, {item["receipt"]["S"]: item for item in receipts}
 
 
+def _read_marks(db: Database, board: Board, checked: Sequence[_Checked]) -> dict[str, Mark]:
+    """Read what moderation has done to the participants: a read unit each.
+
+    Only where a board has periods that end: an entry says it itself, and all time has but one.
+    """
+    if tuple(board.periods) == (PeriodKind.ALL_TIME,):
+        return {}
+    return read_marks(db, board, {one.participant_id for one in checked})
+
+
 def _check(db: Database, board: Board, submission: Submission, now: datetime) -> _Checked:
     """Check a submission and make the offers of it.
 
     Raises:
+        LeaderboardClosed: the board takes no submissions.
         InvalidScore: naming the component and the rule.
         InvalidInput: a field breaks a rule.
     """
+    if board.closed:
+        raise LeaderboardClosed(f"leaderboardId: {board.id!r} takes no submissions until it is reopened")
     check_id("participantId", submission.participant_id)
     if submission.submission_id is not None:
         check_id("submissionId", submission.submission_id)

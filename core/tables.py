@@ -90,7 +90,7 @@ def create_tables(db: Database) -> None:
 
 def expiring(db: Database) -> set[str]:
     """Name the tables whose items go by themselves, some time after what their `TTL_ATTRIBUTE` says."""
-    return {db.tables.scores, db.tables.counters, db.tables.receipts}
+    return {db.tables.scores, db.tables.counters, db.tables.archives, db.tables.receipts}
 
 
 def _attributes(**types: "ScalarAttributeTypeType") -> list["AttributeDefinitionTypeDef"]:

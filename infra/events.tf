@@ -58,7 +58,7 @@ resource "aws_lambda_event_source_mapping" "ticks" {
 
 resource "aws_scheduler_schedule" "maintenance" {
   name                = "${var.name_prefix}-maintenance"
-  description         = "Grows the counters, a step a minute."
+  description         = "Takes what is done in the background a step a minute."
   schedule_expression = "rate(1 minutes)"
   kms_key_arn         = var.kms_key_arn
 

@@ -16,7 +16,7 @@ locals {
       http        = { zip = "http", timeout = 30, what = "Answers plain HTTP." }
       stream      = { zip = "worker", timeout = 120, what = "Counts the scores' changes." }
       tell        = { zip = "worker", timeout = 60, what = "Tells subscribers of rank changes." }
-      maintenance = { zip = "worker", timeout = 300, what = "Grows the counters." }
+      maintenance = { zip = "worker", timeout = 300, what = "Grows the counters, takes archives, deletes and erases." }
     } : name => one if name != "http" || var.http_authorization != "DISABLED"
   }
 

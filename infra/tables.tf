@@ -177,6 +177,11 @@ resource "aws_dynamodb_table" "archives" {
     type = "S"
   }
 
+  ttl {
+    attribute_name = "expires_at"
+    enabled        = true
+  }
+
   point_in_time_recovery {
     enabled = var.point_in_time_recovery
   }

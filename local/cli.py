@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from core.errors import LeaderboardError
 from core.ids import check_id
 from core.periods import ALL_TIME
-from local import counters, demo, importing
+from local import backup, counters, demo, exporting, importing, operating
 from local.errors import StackError
 from local.stack import DEFAULT_FOLDER, add_target
 
@@ -50,6 +50,9 @@ def _parser() -> argparse.ArgumentParser:
     importing.add_parser(subparsers)
     demo.add_parser(subparsers)
     counters.add_parser(subparsers)
+    exporting.add_parser(subparsers)
+    backup.add_parser(subparsers)
+    operating.add_parser(subparsers)
     _add_token(subparsers)
     _add_watch(subparsers)
     return parser

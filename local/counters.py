@@ -73,7 +73,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _rebuild(args: argparse.Namespace) -> int:
-    with opened(args) as stack, Progress(transient=True) as progress, _followed(stack):
+    with opened(args) as stack, Progress(transient=True) as progress, followed(stack):
         board, standings = _standings(stack, args)
         task = progress.add_task("entries", total=None)
         report = consistency.rebuild(
@@ -89,7 +89,7 @@ def _standings(stack: Stack, args: argparse.Namespace) -> tuple[Board, str]:
 
 
 @contextlib.contextmanager
-def _followed(stack: Stack) -> Iterator[None]:
+def followed(stack: Stack) -> Iterator[None]:
     """Have the stream counted for the block's length, also where no stack runs to do it."""
     done = threading.Event()
     thread = threading.Thread(target=stack.follow, args=[done], name="stream", daemon=True)

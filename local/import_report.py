@@ -46,6 +46,11 @@ class Report:
             else:
                 self.kept += 1
 
+    def skip(self) -> None:
+        """Count a row that an earlier run has settled."""
+        with self._lock:
+            self.repeated += 1
+
     def refuse(self, refusal: Refusal) -> None:
         """Count a refused row and write it down."""
         with self._lock:

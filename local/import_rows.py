@@ -26,6 +26,7 @@ class Columns:
     achieved_at: str | None = None
     display_name: str | None = None
     metadata: tuple[str, ...] = ()
+    metadata_json: str | None = None  # holds metadata as it is to be kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,8 @@ class InputFile:
                     score=_score(values, columns.score),
                     achieved_at=_instant(values, columns.achieved_at) or default_time,
                     display_name=_optional_text(values, columns.display_name),
-                    metadata=_metadata(values, columns.metadata),
+                    metadata=_optional_text(values, columns.metadata_json)
+                    or _metadata(values, columns.metadata),
                     raw=raw,
                 )
             except _FieldError as error:

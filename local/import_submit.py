@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.database import Database
-from core.errors import InvalidInput, InvalidScore, LeaderboardError, Throttled
+from core.errors import EntryRemoved, InvalidInput, InvalidScore, LeaderboardError, Throttled
 from core.limits import MAX_SUBMISSIONS
 from core.model import Board, SubmitResult
 from core.submit import Submission, submit_scores
@@ -59,7 +59,8 @@ def submit_rows(
 ) -> None:
     """Submit rows, those of one participant in their order, and tell `settle` what became of each.
 
-    `settle` is called from the workers' threads, with an InvalidScore or InvalidInput for a refused row.
+    `settle` is called from the workers' threads, with an InvalidScore, InvalidInput or EntryRemoved
+    for a refused row.
 
     Raises:
         ImportStoppedError: a row failed for another reason; the same call again goes on from there.
@@ -142,7 +143,7 @@ def _submit(
         left = []
         failure: ImportStoppedError | None = None
         for row, outcome in zip(batch, outcomes, strict=True):
-            if isinstance(outcome, SubmitResult | InvalidScore | InvalidInput):
+            if isinstance(outcome, SubmitResult | InvalidScore | InvalidInput | EntryRemoved):
                 yield row, outcome
             elif isinstance(outcome, Throttled) and wait < _PATIENCE:
                 left.append(row)

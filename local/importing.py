@@ -16,9 +16,15 @@ from typing import BinaryIO, TextIO, TypeVar
 from core.board import ComponentInput, define_board
 from core.boards import Boards
 from core.database import Database
-from core.errors import InvalidInput, LeaderboardExists, LeaderboardNotFound, NotYetAvailable
-from core.model import Board, ScoreKind, ScorePolicy, SortOrder, TieBreak
+from core.errors import (
+    InvalidInput,
+    LeaderboardError,
+    LeaderboardExists,
+    LeaderboardNotFound,
+)
+from core.model import Board, ScoreKind, ScorePolicy, SortOrder, SubmitResult, TieBreak
 from local.errors import StackError
+from local.import_checkpoint import Checkpoint
 from local.import_report import Report, progress, refusal_writer
 from local.import_rows import Columns, Format, InputFile, Refusal
 from local.import_submit import ImportStoppedError, Row, submit_rows
@@ -64,7 +70,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     columns.add_argument("--display-name", metavar="COL")
     columns.add_argument(
-        "--metadata", type=_list_of(str), metavar="COL[,COL...]", help="kept as one JSON object"
+        "--metadata",
+        type=_list_of(str),
+        metavar="COL[,COL...]",
+        help="kept as one JSON object; what a column metadataJson holds is kept as it is",
     )
 
     board = parser.add_argument_group(
@@ -139,6 +148,7 @@ def import_file(
     Raises:
         StackError: a row failed for a reason that may pass. The same import again goes on from there.
     """
+    checkpoint = Checkpoint(db, board, source)
 
     def taken() -> Iterator[Row]:
         for count, row in enumerate(rows):
@@ -146,13 +156,21 @@ def import_file(
                 tell()
             if isinstance(row, Refusal):
                 report.refuse(row)
+            elif checkpoint.is_done(row.number):
+                report.skip()
             else:
+                checkpoint.give(row.number)
                 yield row
 
+    def settle(row: Row, outcome: SubmitResult | LeaderboardError) -> None:
+        report.settle(row, outcome)
+        checkpoint.settle(row.number, refused=isinstance(outcome, LeaderboardError))
+
     try:
-        submit_rows(db, board, taken(), source=source, workers=workers, settle=report.settle)
+        submit_rows(db, board, taken(), source=source, workers=workers, settle=settle)
     except ImportStoppedError as stop:
         raise StackError(f"stopped at line {stop.number}: {stop.cause}; run the same import again") from stop
+    checkpoint.finish()
 
 
 def _open_input(stack: contextlib.ExitStack, name: str) -> tuple[BinaryIO, datetime]:
@@ -192,6 +210,7 @@ def _columns(args: argparse.Namespace, file_format: Format, header: Sequence[str
         achieved_at=optional(args.achieved_at, "achievedAt", "achievedAt"),
         display_name=optional(args.display_name, "displayName", "displayName"),
         metadata=tuple(optional(args.metadata, "metadata", ["metadata"]) or ()),
+        metadata_json="metadataJson" if file_format == "jsonl" or "metadataJson" in header else None,
     )
     needed = [columns.participant, *columns.score]
     if file_format == "csv":  # an object of JSON Lines may well leave out an optional name
@@ -213,7 +232,7 @@ def _board(boards: Boards, args: argparse.Namespace) -> Board:
             if not args.create:
                 raise StackError(f"{error}; --create creates it, see leaderboard import --help") from None
             board = boards.create(_new_board(args))
-    except (InvalidInput, LeaderboardExists, NotYetAvailable) as error:
+    except (InvalidInput, LeaderboardExists) as error:
         raise StackError(f"board {args.board!r}: {error}") from None
     return board
 

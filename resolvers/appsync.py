@@ -77,7 +77,8 @@ def caller_of(call: Call) -> Caller:
     """
     identity = call.get("identity") or {}
     if identity.get("userArn"):
-        return Caller(Role.PUBLIC if identity.get("cognitoIdentityId") else Role.ADMIN)
+        role = Role.PUBLIC if identity.get("cognitoIdentityId") else Role.ADMIN
+        return Caller(role, name=identity["userArn"])
     subject = (identity.get("claims") or {}).get("sub")
     return Caller(Role.PARTICIPANT, subject) if subject else Caller(Role.PUBLIC)
 

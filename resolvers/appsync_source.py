@@ -8,14 +8,15 @@ page would be read again for its rank.
 import base64
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 import strawberry
 
 from core.boards import Boards
 from core.errors import LeaderboardNotFound
-from core.model import Board, Place
+from core.model import Board, Place, Rank, RankBucket, RankStrategy
 from core.model import Entry as CoreEntry
 from core.rank_key import decode_score
 from resolvers.scalars import parse_date_time
@@ -29,7 +30,7 @@ Source = Mapping[str, Any]
 
 
 def pack_entry(entry: Entry) -> str:
-    """Write what an entry's rank is found by: its board's generation, its rank key and its place."""
+    """Write what an entry's rank is found by: the board's generation, its key, its place; or a rank then."""
     one = entry.source
     place = one.place
     return json.dumps(
@@ -39,6 +40,7 @@ def pack_entry(entry: Entry) -> str:
             one.version,
             entry.standing,
             place and [_text(place.anchor), place.steps, place.tie_start, place.tie_end],
+            entry.rank_then and _pack_rank(entry.rank_then),
         ],
         separators=(",", ":"),
     )
@@ -95,11 +97,12 @@ class Sources:
                     period=source["period"],
                     taken_at=parse_date_time(source["takenAt"]),
                     size=source["size"],
+                    complete=source["complete"],
                 )
         return None
 
     def _entry(self, source: Source) -> Entry:
-        generation, key, version, standing, place = json.loads(source[SOURCE_FIELD])
+        generation, key, version, standing, place, rank_then = json.loads(source[SOURCE_FIELD])
         board_id = source["leaderboardId"]
         board = _there(self.by_generation[board_id, generation], board_id)
         rank_key = base64.b64decode(key)
@@ -119,7 +122,22 @@ class Sources:
                 place=place and Place(place[0] and base64.b64decode(place[0]), *place[1:]),
             ),
             standing=standing,
+            rank_then=rank_then and _unpack_rank(rank_then),
         )
+
+
+def _pack_rank(rank: Rank) -> dict[str, Any]:
+    """Write an archived rank, with the bucket that it was in: the board may have others by now."""
+    return asdict(rank) | {"as_of": rank.as_of.isoformat()}
+
+
+def _unpack_rank(packed: dict[str, Any]) -> Rank:
+    known = {
+        "bucket": RankBucket(**packed["bucket"]),
+        "as_of": datetime.fromisoformat(packed["as_of"]),
+        "strategy": RankStrategy(packed["strategy"]),
+    }
+    return Rank(**packed | known)
 
 
 def _there(board: Board | None, board_id: str) -> Board:

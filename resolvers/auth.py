@@ -22,10 +22,11 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls; `participant_id` is whom a PARTICIPANT signed in as."""
+    """Who calls; `participant_id` is whom a PARTICIPANT signed in as, `name` is for the audit record."""
 
     role: Role
     participant_id: str | None = None
+    name: str = "unknown"
 
     def check_submits(self, board: Board, participant_id: str) -> None:
         """Refuse a submission that this caller may not make.
@@ -44,6 +45,8 @@ class Caller:
 class NotAuthenticated(Exception):
     """Nothing in a request says who calls, or what says so is not valid; its message is AppSync's."""
 
+
+CALLER_HEADER = "x-leaderboard-caller"
 
 # Gives the participant that a token was made for; raises ValueError if it is not valid.
 ReadToken = Callable[[str], str]
@@ -66,7 +69,8 @@ class Credentials:
         if isinstance(key, str):
             role = self.keys.get(key)
             if role is not None:
-                return Caller(role)
+                # Whoever may do everything may also say who they are.
+                return Caller(role, name=headers.get(CALLER_HEADER) or role.value.lower())
         elif isinstance(token, str) and self.read_token is not None:
             try:
                 return Caller(Role.PARTICIPANT, self.read_token(token.removeprefix("Bearer ")))

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import strawberry
 
+from core.audit import Deed
 from core.boards import Boards, OpenBoards
 from core.database import Database
 from resolvers.auth import Caller, Role
@@ -39,6 +40,10 @@ class Context:
     def now(self) -> datetime:
         """Give the present instant, in UTC."""
         return datetime.now(UTC)
+
+    def deed(self, reason: str | None = None) -> Deed:
+        """Say for the record who does something now, and why."""
+        return Deed(actor=self.caller.name, at=self.now(), reason=reason)
 
     async def subscribe(self, kind: type[T], arguments: Mapping[str, object]) -> Events[T]:
         """Begin a subscription: no event is missed from when it is acknowledged."""

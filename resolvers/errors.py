@@ -2,14 +2,13 @@
 
 import logging
 from collections.abc import Iterable, Iterator
-from typing import NoReturn
 
 from graphql import GraphQLError
 from strawberry.extensions import SchemaExtension
 from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
 from strawberry.types.execution import StreamExecutionResult
 
-from core.errors import LeaderboardError, NotYetAvailable
+from core.errors import LeaderboardError
 
 INTERNAL_FAILURE = "InternalFailure"
 INTERNAL_FAILURE_MESSAGE = "Something went wrong on our side; try again"
@@ -17,15 +16,6 @@ INTERNAL_FAILURE_MESSAGE = "Something went wrong on our side; try again"
 _LEFT_OUT = "Cannot return null for non-nullable field"
 
 _log = logging.getLogger(__name__)
-
-
-def not_yet(field: str) -> NoReturn:
-    """Refuse a part of the contract that this version does not offer.
-
-    Raises:
-        NotYetAvailable: naming the field.
-    """
-    raise NotYetAvailable(f"{field} is not available yet")
 
 
 def describe(error: GraphQLError) -> dict[str, object]:

@@ -11,7 +11,7 @@ from mangum import Mangum
 from mangum.types import LambdaContext, LambdaEvent
 
 from core.boards import Boards
-from resolvers.auth import Role
+from resolvers.auth import CALLER_HEADER, Role
 from resolvers.http import build_app
 from resolvers.observability import configure_logging, request
 from resolvers.settings import Settings
@@ -31,9 +31,10 @@ def handler(event: LambdaEvent, context: LambdaContext) -> dict[str, Any]:
     """Answer one request of a function URL.
 
     The URL itself establishes who calls: with IAM, and then everything is allowed, or not at all. So the key
-    that a client sends is replaced by what the URL says.
+    and the name that a client sends are replaced by what the URL says.
     """
     signed = event["requestContext"].get("authorizer", {}).get("iam")
     event["headers"]["x-api-key"] = (Role.ADMIN if signed else Role.PUBLIC).value
+    event["headers"][CALLER_HEADER] = signed["userArn"] if signed else ""
     with request(_settings, context, "http"):
         return _app(event, context)

@@ -1,4 +1,3 @@
-# ruff: noqa: ARG002 - a field that is not available yet takes its arguments and uses none
 # mypy: disable-error-code=untyped-decorator
 """Mutation: unpack, one core call, wrap."""
 
@@ -8,15 +7,16 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from core import edit
-from core.periods import ALL_TIME
+from core import edit, forgetting, moderation
+from core.errors import LeaderboardNotFound
+from core.periods import ALL_TIME, resolve_period
 from core.submit import submit_score
-from resolvers.arguments import BoardId, ParticipantId, change, or_kept
+from core.taking import begin_archive, take_archive
+from resolvers.arguments import BoardId, ParticipantId, change, given, or_kept
 from resolvers.auth import AdminOnly, SignedIn
 from resolvers.bulk import submit_many
 from resolvers.context import Info
 from resolvers.directives import IAM_ALONE, SIGNED_IN
-from resolvers.errors import not_yet
 from resolvers.event_inputs import RankBucketChangeInput, TopChangeInput
 from resolvers.inputs import (
     CreateLeaderboardInput,
@@ -30,6 +30,11 @@ from resolvers.types.board import Leaderboard
 from resolvers.types.entry import Entry
 from resolvers.types.event import RankBucketChange, TopChange
 from resolvers.types.submission import Submission, SubmissionOutcome
+
+_TAKING_SECONDS = 8.0  # a Lambda has 30
+
+RootBoardId = Annotated[strawberry.ID, strawberry.argument(name="id", description="The board's id.")]
+Reason = Annotated[str | None, strawberry.argument(description="Why, for the record.")]
 
 
 @strawberry.type(description="What can be changed.")
@@ -72,15 +77,40 @@ class Mutation:
         return Leaderboard.of(board)
 
     @strawberry.mutation(
-        description="Deletes a leaderboard with every entry, counter and archive. Not yet available.",
+        description="Takes no more submissions, whatever the board's version; within 5 seconds everywhere.",
+        extensions=[AdminOnly()],
+    )
+    async def close_leaderboard(
+        self, info: Info, board_id: RootBoardId, reason: Reason = UNSET
+    ) -> Leaderboard:
+        """Close a board."""
+        context = info.context
+        board = await asyncio.to_thread(context.boards.close, board_id, context.deed(given(reason)))
+        return Leaderboard.of(board)
+
+    @strawberry.mutation(
+        description="Takes submissions again; within 5 seconds everywhere.", extensions=[AdminOnly()]
+    )
+    async def reopen_leaderboard(
+        self, info: Info, board_id: RootBoardId, reason: Reason = UNSET
+    ) -> Leaderboard:
+        """Reopen a board."""
+        context = info.context
+        board = await asyncio.to_thread(context.boards.reopen, board_id, context.deed(given(reason)))
+        return Leaderboard.of(board)
+
+    @strawberry.mutation(
+        description="Deletes a leaderboard with every entry, counter and archive. It is gone at once, and "
+        "its id free; what it held goes in the background.",
         extensions=[AdminOnly()],
     )
     async def delete_leaderboard(
-        self,
-        board_id: Annotated[strawberry.ID, strawberry.argument(name="id", description="The board's id.")],
+        self, info: Info, board_id: RootBoardId, reason: Reason = UNSET
     ) -> Leaderboard:
-        """Refuse, until it can be done."""
-        not_yet("deleteLeaderboard")
+        """Delete a board."""
+        context = info.context
+        board = await asyncio.to_thread(context.boards.delete, board_id, context.deed(given(reason)))
+        return Leaderboard.of(board)
 
     @strawberry.mutation(
         description="Submits a score to every period of a leaderboard; participants submit their own, where "
@@ -144,58 +174,85 @@ class Mutation:
         return Entry.of(entry)
 
     @strawberry.mutation(
-        description="Takes a participant off a leaderboard; gives the entry that stood there, or null.",
+        description="Takes a participant off a leaderboard, in every period; gives the entry that stood "
+        "there, or null. For 30 days, scores achieved before are refused.",
         extensions=[AdminOnly()],
     )
     async def remove_entry(
-        self, info: Info, leaderboard_id: BoardId, participant_id: ParticipantId
+        self,
+        info: Info,
+        leaderboard_id: BoardId,
+        participant_id: ParticipantId,
+        reason: Reason = UNSET,
     ) -> Entry | None:
-        """Remove an entry."""
+        """Remove a participant's entries."""
         context = info.context
         board = await asyncio.to_thread(context.boards.get, leaderboard_id)
-        entry = await asyncio.to_thread(edit.remove_entry, context.db, board, participant_id)
+        deed = context.deed(given(reason))
+        entry = await asyncio.to_thread(moderation.remove_entry, context.db, board, participant_id, deed)
         return Entry.of(entry, standing=False) if entry else None
 
     @strawberry.mutation(
-        description="Hides an entry: it keeps its score, and takes no rank until it is restored. "
-        "Not yet available.",
+        description="Hides a participant's entries in every period: they keep their scores, and take no rank "
+        "until they are restored.",
         extensions=[AdminOnly()],
     )
     async def hide_entry(
         self,
+        info: Info,
         leaderboard_id: BoardId,
         participant_id: ParticipantId,
-        reason: Annotated[str | None, strawberry.argument(description="Why, for the record.")] = UNSET,
+        reason: Reason = UNSET,
     ) -> Entry:
-        """Refuse, until it can be done."""
-        not_yet("hideEntry")
+        """Hide a participant's entries."""
+        context = info.context
+        board = await asyncio.to_thread(context.boards.get, leaderboard_id)
+        deed = context.deed(given(reason))
+        entry = await asyncio.to_thread(moderation.hide_entry, context.db, board, participant_id, deed)
+        return Entry.of(entry)
 
     @strawberry.mutation(
-        description="Restores a hidden entry to its rank. Not yet available.", extensions=[AdminOnly()]
+        description="Restores hidden entries to the places that their scores have; achievedAt is as it was.",
+        extensions=[AdminOnly()],
     )
-    async def restore_entry(self, leaderboard_id: BoardId, participant_id: ParticipantId) -> Entry:
-        """Refuse, until it can be done."""
-        not_yet("restoreEntry")
+    async def restore_entry(
+        self, info: Info, leaderboard_id: BoardId, participant_id: ParticipantId, reason: Reason = UNSET
+    ) -> Entry:
+        """Restore a participant's entries."""
+        context = info.context
+        board = await asyncio.to_thread(context.boards.get, leaderboard_id)
+        deed = context.deed(given(reason))
+        entry = await asyncio.to_thread(moderation.restore_entry, context.db, board, participant_id, deed)
+        return Entry.of(entry)
 
     @strawberry.mutation(
-        description="Erases a participant from every board, period and archive. Not yet available.",
+        description="Erases a participant from every board, period and archive. Archived rows keep their "
+        "place and score, and lose who they were.",
         extensions=[AdminOnly()],
     )
     async def forget_participant(
         self,
+        info: Info,
         participant_id: Annotated[
             strawberry.ID, strawberry.argument(name="id", description="The participant's id.")
         ],
     ) -> ForgottenParticipant:
-        """Refuse, until it can be done."""
-        not_yet("forgetParticipant")
+        """Erase a participant."""
+        context = info.context
+        removed = await asyncio.to_thread(
+            forgetting.forget_participant, context.db, context.boards, participant_id, context.deed()
+        )
+        return ForgottenParticipant(id=participant_id, entries_removed=removed)
 
     @strawberry.mutation(
-        description="Freezes a period's standings, under an id of their own. Not yet available.",
+        description="Freezes a period's standings, under an id of their own. A large board's are taken in "
+        "the background: the archive is in the board's list once it is complete. Asked for again within the "
+        "same minute, it is the same archive.",
         extensions=[AdminOnly()],
     )
     async def archive_leaderboard(
         self,
+        info: Info,
         leaderboard_id: BoardId,
         period: Annotated[
             str | None, strawberry.argument(description="Which period; all-time when left out.")
@@ -204,8 +261,17 @@ class Mutation:
             int | None, strawberry.argument(description="How many entries to keep; all when left out.")
         ] = UNSET,
     ) -> Archive:
-        """Refuse, until it can be done."""
-        not_yet("archiveLeaderboard")
+        """Take an archive, or begin to."""
+        context = info.context
+        board = await asyncio.to_thread(context.boards.get, leaderboard_id)
+        key = resolve_period(board, given(period), context.now())
+        name = await asyncio.to_thread(
+            begin_archive, context.db, board, key, context.now(), limit=given(limit)
+        )
+        archive = await asyncio.to_thread(take_archive, context.db, name, _TAKING_SECONDS)
+        if archive is None:
+            raise LeaderboardNotFound(f"there is no leaderboard {leaderboard_id!r}")
+        return Archive.of(archive)
 
     @strawberry.mutation(
         description="Tells subscribers that a participant changed rank bucket; for the stream's publisher "

@@ -12,16 +12,17 @@ from core import consistency, edges, growth, rank_key, stream
 from core.board import define_board
 from core.boards import Boards
 from core.database import Database
-from core.edit import remove_entry
 from core.growth import grow
 from core.items import entry_key
 from core.keys import rank_shard, shard_of, standings_key
 from core.model import Board, CounterMode
+from core.moderation import remove_entry
 from core.periods import ALL_TIME
 from core.submit import Submission, submit_score
 from tests.deliveries import Deliveries, Records
 from tests.interleaving import Killed, Process, World, instant, virtual
 from tests.recount import Ranked, Tree, ranked, recount
+from tests.twin import LONG_AGO
 
 PARTICIPANTS = [f"p{at:02}" for at in range(24)]
 SCORES = [1, 1, 1, 2, 3, 40, 41, 42, 60, -5]  # so few that leaves fill, and ties abound
@@ -81,7 +82,7 @@ class Life:
                 offered = Submission(participant, [str(chance.choice(SCORES))])
                 submit_score(writer.db, self.board, offered, now=instant(self.world))
             elif deed == 7:
-                remove_entry(writer.db, self.board, participant)
+                remove_entry(writer.db, self.board, participant, LONG_AGO)
             else:
                 self.take_away(writer.db, participant, "rank_shard" if deed == 8 else "written_at")
             if self.pause:

@@ -70,6 +70,10 @@ class OutOfBounds(Exception):
     """A sum that leaves its component's bounds."""
 
 
+class Removed(Exception):
+    """A score from before its participant was removed."""
+
+
 @dataclass
 class Oracle:
     """One board in one period. `bounds` are the least and the greatest value of each component."""
@@ -81,6 +85,7 @@ class Oracle:
     buckets: Sequence[Bucket] = (Bucket("everyone"),)
     entries: dict[str, Standing] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
+    removed: dict[str, datetime] = field(default_factory=dict)
 
     # Writes
 
@@ -89,7 +94,10 @@ class Oracle:
 
         Raises:
             OutOfBounds: nothing changed, for the sum would leave the bounds.
+            Removed: nothing changed, for the score is from before a removal.
         """
+        if participant in self.removed and achieved_at <= self.removed[participant]:
+            raise Removed
         old = self.entries.get(participant)
         new = (
             self._first(participant, score, achieved_at)
@@ -101,8 +109,10 @@ class Oracle:
         self.entries[participant] = new
         return True
 
-    def remove(self, participant: str) -> Standing | None:
+    def remove(self, participant: str, at: datetime | None = None) -> Standing | None:
         self.hidden.discard(participant)
+        if at is not None and participant in self.entries:
+            self.removed[participant] = at
         return self.entries.pop(participant, None)
 
     def _first(self, participant: str, score: tuple[int, ...], achieved_at: datetime) -> Standing:

@@ -52,7 +52,9 @@ READS = {
         leaderboardId rank { rank } participant { entries(limit: 1) { items { period } } } } } } }""",
     "nobody": """{ participant(id: "nobody") { id } }""",
     "no board": """{ leaderboard(id: "none") { id } }""",
-    "not yet": """{ leaderboard(id: "board") { archives { items { id } } } }""",
+    "archives": """{ leaderboard(id: "board") { archives { nextToken items {
+        id size complete entries(limit: 3) { nextToken items {
+        participant { id } rank { rank position bucket { name to } asOf } } } } } } }""",
     "a bad argument of a nested field": """{ leaderboard(id: "board") { id top(limit: 0) { hidden } } }""",
     "another list's token": """{ leaderboard(id: "board") { entries(nextToken: "no") { nextToken } } }""",
 }
@@ -82,6 +84,7 @@ def api(db: Database, boards: Boards) -> Api:
                 ),
                 now=datetime.now(UTC),
             )
+    api.data('mutation { archiveLeaderboard(leaderboardId: "board", limit: 5) { id } }')
     return api
 
 

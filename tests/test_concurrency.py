@@ -13,12 +13,12 @@ import pytest
 from core.board import ComponentInput
 from core.boards import Boards
 from core.database import Database
-from core.edit import remove_entry
 from core.items import entry_key
 from core.model import ScorePolicy, SortOrder, SubmitResult, TieBreak
+from core.moderation import remove_entry
 from core.standings import entry
 from tests.oracle import Standing
-from tests.twin import ALL_TIME, NOW, Twin, standing_of, submit_to
+from tests.twin import ALL_TIME, LONG_AGO, NOW, Twin, standing_of, submit_to
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -127,7 +127,7 @@ def test_submissions_and_removals_at_once_leave_size_and_top_right(
     def act(number: int) -> Any:
         participant = PARTICIPANTS[number % 20]
         if number % 3 == 0:
-            return remove_entry(db, twin.board, participant)
+            return remove_entry(db, twin.board, participant, LONG_AGO)
         return submit_to(db, twin.board, participant, (number % 13,), NOW + timedelta(seconds=number))
 
     with ThreadPoolExecutor(THREADS) as threads:

@@ -11,10 +11,10 @@ from core import consistency, growth, nodes, trees
 from core.boards import Boards
 from core.consistency import check, rebuild
 from core.database import Database
-from core.edit import remove_entry
 from core.items import entry_key
 from core.keys import rank_shard
 from core.model import CounterMode
+from core.moderation import remove_entry
 from core.nodes import TREES_NODE, node_key
 from core.periods import ALL_TIME
 from core.scale import static_edges
@@ -26,7 +26,7 @@ from local.stream_reader import StreamReader, connect_streams
 from tests.deliveries import Records
 from tests.histories import PARTICIPANTS, Life, small_leaves
 from tests.interleaving import instant
-from tests.twin import NOW, Twin, submit_to
+from tests.twin import LONG_AGO, NOW, Twin, submit_to
 
 MODES = list(CounterMode)
 Start = Callable[..., Life]
@@ -299,7 +299,7 @@ def test_a_board_that_is_deleted_and_made_again_starts_empty_and_mixes_with_noth
     db, boards = life.world.connect()
     old = life.board, life.standings
     for participant in PARTICIPANTS[:3]:
-        remove_entry(db, life.board, participant)
+        remove_entry(db, life.board, participant, LONG_AGO)
     rebuilder = life.world.add("rebuilder", lambda process: rebuild(process.db, *old))
     life.world.hold(rebuilder, "update_item", life.world.database.tables.scores)
     db.client.delete_item(TableName=db.tables.boards, Key={"board": {"S": life.board.id}})

@@ -17,13 +17,14 @@ import pytest
 from core import ranking, standings
 from core.boards import Boards
 from core.database import Database
-from core.edit import remove_entry
 from core.model import Board, Entry, Rank
+from core.moderation import remove_entry
 from core.periods import ALL_TIME
 from local import f1
 from local.cli import main
 from local.import_submit import submit_rows
 from local.stack import Stack, opened
+from tests.twin import LONG_AGO
 
 NOW = datetime.now(UTC)
 ARCHIVE = f1.load()
@@ -132,7 +133,7 @@ def test_the_end_of_a_season(db: Database, boards: Boards, drain: Callable[[], i
         assert season["michael_schumacher"][1].rank == 2
         assert official.pop("michael_schumacher").position == len(official) + 1
         assert misplaced(season, official, last) > {"frentzen", "coulthard"}
-        remove_entry(db, board, "michael_schumacher")
+        remove_entry(db, board, "michael_schumacher", LONG_AGO)
         drain()
         assert misplaced(ranked(db, board), official, last) == set()
     elif year == 2011:

@@ -8,11 +8,11 @@ import pytest
 from core import growth
 from core.consistency import check
 from core.database import Database
-from core.edit import remove_entry
 from core.growth import grow, grow_all, mark_growing
 from core.items import entry_key
 from core.keys import rank_shard, shard_of
 from core.model import CounterMode, ScorePolicy
+from core.moderation import remove_entry
 from core.nodes import node_key
 from core.periods import ALL_TIME
 from core.submit import Submission, submit_score
@@ -20,6 +20,7 @@ from core.trees import AHEAD, LEAD, TRUST
 from tests.deliveries import Records
 from tests.histories import PARTICIPANTS, Life, small_leaves
 from tests.interleaving import Process, instant
+from tests.twin import LONG_AGO
 
 MODES = list(CounterMode)
 FATES = ("before", "after")
@@ -244,7 +245,7 @@ def test_an_entry_that_claims_any_time_is_counted_soon_and_leaves_no_trace(
     life.participants.add("strange")
     assert life.recount().wrong == []
     db, _ = life.world.connect()
-    remove_entry(db, life.board, "strange")
+    remove_entry(db, life.board, "strange", LONG_AGO)
     life.drain()
     assert life.calm_down() == []
 
@@ -291,7 +292,7 @@ def test_a_node_that_is_announced_too_late_is_never_used_wrongly(start: Start, m
     life.deliveries.drain(knowing, boards)
     grower.go_on()
     db, _ = life.world.connect()
-    remove_entry(db, life.board, "early")
+    remove_entry(db, life.board, "early", LONG_AGO)
     for _ in range(20):
         life.drain()
         grow(db, life.board, life.standings)

@@ -310,7 +310,7 @@ def test_maintenance_takes_growing_trees_a_step(
     assert growing(db)
     capsys.readouterr()
     load("maintenance_handler").handler({}, CONTEXT)
-    assert metrics(capsys.readouterr().out) == {"GrowingTrees": 1}
+    assert metrics(capsys.readouterr().out) == {"GrowingTrees": 1, "Chores": 0}
 
 
 def test_refused_submissions_are_counted(load: Load, api: Api, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from core.board import define_board
 from core.boards import Boards
 from core.database import Database
-from core.edit import remove_entry, update_entry
+from core.edit import update_entry
 from core.errors import InvalidInput, LeaderboardExists, LeaderboardNotFound
 from core.ids import check_id
 from core.limits import MAX_DISPLAY_NAME_BYTES, MAX_ID_BYTES, MAX_METADATA_BYTES
 from core.model import UNSET
+from core.moderation import remove_entry
 from core.standings import around, entries, entries_of, entry, participant_entries, size, top
 from core.submit import Submission, submit_score
-from tests.twin import ALL_TIME, NOW, Twin
+from tests.twin import ALL_TIME, LONG_AGO, NOW, Twin
 
 Drain = Callable[[], int]
 
@@ -132,7 +133,7 @@ def test_a_participant_id_is_refused_everywhere_and_by_name(
     uses: list[Callable[[], object]] = [
         lambda: submit_score(db, twin.board, Submission(participant, ["1"]), now=NOW),
         lambda: update_entry(db, twin.board, participant, now=NOW, display_name="x"),
-        lambda: remove_entry(db, twin.board, participant),
+        lambda: remove_entry(db, twin.board, participant, LONG_AGO),
         lambda: entry(db, twin.board, ALL_TIME, participant),
         lambda: around(db, twin.board, ALL_TIME, participant, 1),
         lambda: entries_of(db, twin.board, ALL_TIME, ["a", participant]),

@@ -20,15 +20,15 @@ import pytest
 from core.board import ComponentInput, define_board
 from core.boards import Boards
 from core.database import Database
-from core.edit import remove_entry
 from core.items import entry_key
 from core.model import Board, CounterMode, RankStrategy, ScorePolicy
+from core.moderation import remove_entry
 from core.ranking import ranks
 from core.standings import entry
 from core.submit import Submission, submit_score
 from local.engine import find_engine, free_port
 from local.stack import connect_local, find_running
-from tests.twin import ALL_TIME, Twin
+from tests.twin import ALL_TIME, LONG_AGO, Twin
 
 Drain = Callable[[], int]
 ROOT = Path(__file__).parent.parent
@@ -174,7 +174,7 @@ def test_counts_are_as_of_the_newest_change_in_them(
     submit(db, board, "s", 4)
     assert before <= as_of(db, board, strategy) <= after
     before = now()
-    remove_entry(db, board, "s")
+    remove_entry(db, board, "s", LONG_AGO)
     drain()
     # Of what leaves no entry behind the stream tells the second alone.
     assert before.replace(microsecond=0) <= as_of(db, board, strategy) <= now()

@@ -171,6 +171,20 @@ class BoardMachine(RuleBasedStateMachine):
         self.twin.remove(participant)
         self._stream.give()
 
+    @rule(participant=participants, at=st.integers(0, 3))
+    def remove_with_its_late_retries(self, participant: str, at: int) -> None:
+        """Scores achieved by then are refused from now on, also once the participant stands again."""
+        self.twin.remove(participant, at)
+        self._stream.give()
+
+    @rule(participant=participants, cuts=st.lists(st.integers(1, 8), max_size=3))
+    def hide_or_restore(self, participant: str, cuts: Sequence[int]) -> None:
+        if participant in self.twin.oracle.hidden:
+            self.twin.restore(participant)
+        elif participant in self.twin.oracle.entries:
+            self.twin.hide(participant)
+        self._stream.give(cuts)
+
     @invariant()
     def every_read_agrees(self) -> None:
         if hasattr(self, "twin"):

@@ -12,14 +12,14 @@ from core import consistency, database, entry_writes, growth, nodes, trees
 from core.boards import Boards
 from core.consistency import check, rebuild
 from core.database import Database, metered
-from core.edit import remove_entry
 from core.errors import Throttled
 from core.growth import grow
 from core.model import CounterMode, RankStrategy, ScorePolicy
+from core.moderation import remove_entry
 from core.rewriting import rewrite
 from core.standings import entry, size
 from tests.growing import Grower
-from tests.twin import ALL_TIME, NOW, Twin, standing_of, submit_to
+from tests.twin import ALL_TIME, LONG_AGO, NOW, Twin, standing_of, submit_to
 from tests.wire import Request, cancelled, intercept, lose_answers, refused
 
 Drain = Callable[[], int]
@@ -129,7 +129,7 @@ def test_many_threads_on_one_hot_board_end_exact(
     def act(number: int) -> Any:
         participant = PARTICIPANTS[number * 7 % 24]
         if number % 9 == 0:
-            return remove_entry(db, twin.board, participant)
+            return remove_entry(db, twin.board, participant, LONG_AGO)
         return submit_to(db, twin.board, participant, (2 ** (number % 13),), NOW + timedelta(seconds=number))
 
     with ThreadPoolExecutor(16) as threads:
@@ -248,7 +248,7 @@ def test_what_changed_since_it_was_read_is_read_again(
     assert found is not None
     others = {
         "submit": lambda: submit_to(db, twin.board, "p", (2**10,), NOW),
-        "remove": lambda: remove_entry(db, twin.board, "p"),
+        "remove": lambda: remove_entry(db, twin.board, "p", LONG_AGO),
         "touch": lambda: rewrite(
             db, twin.board, twin.standings, found.rank_key, found.rank_key + b"\0", nodes.now_ms()
         ),
@@ -376,7 +376,7 @@ def test_a_death_before_counting_inline_is_found_and_mended(
 
 def change(twin: Twin, score: int | None) -> None:
     if score is None:
-        remove_entry(twin.db, twin.board, "p")
+        remove_entry(twin.db, twin.board, "p", LONG_AGO)
     else:
         submit_to(twin.db, twin.board, "p", (score,), NOW + timedelta(seconds=1))
 

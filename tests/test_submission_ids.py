@@ -12,12 +12,13 @@ from botocore.exceptions import ReadTimeoutError
 from core.board import ComponentInput, define_board
 from core.boards import Boards
 from core.database import Database
-from core.edit import remove_entry
 from core.errors import InvalidInput, InvalidScore, SubmissionConflict
 from core.model import Board, CounterMode, PeriodKind, ScorePolicy, SubmitResult
+from core.moderation import remove_entry
 from core.standings import entry, participant_entries
 from core.submit import Submission, submit_score, submit_scores
 from tests.season import KEPT, Season
+from tests.twin import LONG_AGO
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 PERIODS = ["all-time", "daily-2026-11-30", "weekly-2026-W49", "monthly-2026-11"]
@@ -129,11 +130,11 @@ def test_an_id_is_an_id(db: Database, board: Board, wrong: str) -> None:
 
 def test_reports_18_a_late_retry_does_not_bring_back_who_was_removed(db: Database, board: Board) -> None:
     submit_score(db, board, ANN, now=NOW)
-    remove_entry(db, board, "ann")
+    remove_entry(db, board, "ann", LONG_AGO)
     again = submit_score(db, board, ANN, now=NOW + timedelta(hours=1))
     assert (again.accepted, again.duplicate) == (True, True)
-    assert "all-time" not in [one.period for one in again.entries]
-    assert scores(db, board)[0] is None
+    assert again.entries == ()
+    assert scores(db, board) == [None] * 4
 
 
 def test_ids_are_no_entries(db: Database, boards: Boards, board: Board) -> None:

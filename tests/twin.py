@@ -2,31 +2,31 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 import pytest
 
+from core.audit import Deed
 from core.board import define_board
 from core.boards import Boards
 from core.database import Database
-from core.edit import remove_entry
-from core.errors import InvalidScore
-from core.items import entry_key
-from core.keys import rank_shard, shard_of, standings_key
+from core.errors import EntryRemoved, InvalidScore
+from core.keys import standings_key
 from core.model import Board, Entry, Page, Rank, RankStrategy, ScoreKind, SubmitResult
-from core.nodes import now_ms
+from core.moderation import hide_entry, remove_entry, restore_entry
 from core.ranking import ranks
 from core.standings import around, entries, entries_of, entry, participant_entries, size, top
 from core.submit import Submission, submit_score
-from tests.oracle import Bucket, Oracle, OutOfBounds, Place, Standing
+from tests.oracle import Bucket, Oracle, OutOfBounds, Place, Removed, Standing
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 ALL_TIME = "all-time"
 ABSENT = "nobody"
 EXACT = (RankStrategy.INDEX, RankStrategy.TREE, RankStrategy.LADDER, RankStrategy.AUTO)
+LONG_AGO = Deed("tests", datetime(1970, 1, 1, tzinfo=UTC))  # a removal that holds no score back
 _numbers = itertools.count()
 
 
@@ -63,8 +63,8 @@ class Twin:
         before = self.oracle.entries.get(participant)
         try:
             expected = self.oracle.submit(participant, score, achieved_at)
-        except OutOfBounds:
-            with pytest.raises(InvalidScore):
+        except (OutOfBounds, Removed) as refusal:
+            with pytest.raises(InvalidScore if isinstance(refusal, OutOfBounds) else EntryRemoved):
                 submit_to(self.db, self.board, participant, score, achieved_at)
             return False
         result = submit_to(self.db, self.board, participant, score, achieved_at)
@@ -74,33 +74,26 @@ class Twin:
         assert [standing_of(one) for one in result.entries] == [self.oracle.entries[participant]]
         return expected
 
-    def remove(self, participant: str) -> None:
-        expected = self.oracle.remove(participant)
-        removed = remove_entry(self.db, self.board, participant)
+    def remove(self, participant: str, at: int | None = None) -> None:
+        """Remove a participant, `at` seconds after noon or long ago."""
+        deed = LONG_AGO if at is None else replace(LONG_AGO, at=NOW + timedelta(seconds=at))
+        expected = self.oracle.remove(participant, deed.at)
+        removed = remove_entry(self.db, self.board, participant, deed)
         assert (standing_of(removed) if removed else None) == expected
 
     def hide(self, participant: str) -> None:
-        """Take a standing entry off the index, as moderation does: it keeps its score and takes no place."""
-        self._update(participant, UpdateExpression="REMOVE rank_shard")
+        """Hide a standing entry: it keeps its score and takes no place."""
         self.oracle.hidden.add(participant)
+        hidden = hide_entry(self.db, self.board, participant, LONG_AGO)
+        assert hidden.hidden
+        assert standing_of(hidden) == self.oracle.entries[participant]
 
     def restore(self, participant: str) -> None:
         """Give a hidden entry its place back."""
-        shard = rank_shard(self.standings, shard_of(self.board, participant))
-        self._update(
-            participant,
-            UpdateExpression="SET rank_shard = :shard, written_at = :now",
-            ExpressionAttributeValues={":shard": {"S": shard}, ":now": {"N": str(now_ms())}},
-        )
         self.oracle.hidden.remove(participant)
-
-    def _update(self, participant: str, **change: Any) -> None:
-        self.db.client.update_item(
-            TableName=self.db.tables.scores,
-            Key=entry_key(self.board, self.period, participant),
-            ConditionExpression="attribute_exists(participant)",
-            **change,
-        )
+        restored = restore_entry(self.db, self.board, participant, LONG_AGO)
+        assert not restored.hidden
+        assert standing_of(restored) == self.oracle.entries[participant]
 
     # Reads, compared
 

@@ -10,6 +10,7 @@ import strawberry
 from strawberry import UNSET
 
 from core import model, standings
+from core.archives import archives_page
 from core.database import Database
 from core.periods import resolve_period
 from resolvers.arguments import (
@@ -25,7 +26,6 @@ from resolvers.arguments import (
     or_default,
 )
 from resolvers.context import Info
-from resolvers.errors import not_yet
 from resolvers.types.archive import ArchiveConnection
 from resolvers.types.entry import Entry, EntryConnection
 from resolvers.types.rank import RankBucket
@@ -56,6 +56,7 @@ class Leaderboard:
     rank_buckets: list[RankBucket] = strawberry.field(description="Best first, covering every rank.")
     client_access: model.ClientAccess = strawberry.field(description="What clients may do with it.")
     created_at: datetime = strawberry.field(description="When the board was made.")
+    closed: bool = strawberry.field(description="Whether it takes no submissions until it is reopened.")
     version: int = strawberry.field(description="Grows with each update; an update names the one it read.")
 
     @strawberry.field(description="How many entries stand on the board.")
@@ -124,14 +125,19 @@ class Leaderboard:
         entries = await self._read(info, period, standings.entries_of, participant_ids)
         return [Entry.of(entry) for entry in entries]
 
-    @strawberry.field(description="The board's archived standings, newest first. Not yet available.")
+    @strawberry.field(description="The board's archived standings, newest first, in pages of at most 100.")
     async def archives(
-        self,
-        limit: Limit = DEFAULT_ARCHIVES_PAGE,  # noqa: ARG002 - not used yet
-        next_token: NextToken = UNSET,  # noqa: ARG002
+        self, info: Info, limit: Limit = DEFAULT_ARCHIVES_PAGE, next_token: NextToken = UNSET
     ) -> ArchiveConnection:
-        """Refuse, until there are archives."""
-        not_yet("Leaderboard.archives")
+        """Give a page of the board's archives."""
+        page = await asyncio.to_thread(
+            archives_page,
+            info.context.db,
+            self.board,
+            or_default(limit, DEFAULT_ARCHIVES_PAGE),
+            given(next_token),
+        )
+        return ArchiveConnection.of(page)
 
     async def _read(
         self,
@@ -160,6 +166,7 @@ class Leaderboard:
             rank_buckets=RankBucket.defined(board.rank_buckets),
             client_access=board.client_access,
             created_at=board.created_at,
+            closed=board.closed,
             version=board.version,
         )
 

@@ -47,6 +47,7 @@ class Entry:
 
     source: strawberry.Private[model.Entry]
     standing: strawberry.Private[bool]
+    rank_then: strawberry.Private[model.Rank | None]  # of an archived entry
 
     leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
     period: str = strawberry.field(description="The period's explicit key, such as all-time.")
@@ -57,7 +58,10 @@ class Entry:
     metadata: AWSJSON | None = strawberry.field(description="What the submitter attached, as JSON.")
     hidden: bool = strawberry.field(description="Whether it is hidden, and so takes no rank.")
 
-    @strawberry.field(description="Its rank on the whole board; null for one that is hidden or was removed.")
+    @strawberry.field(
+        description="Its rank on the whole board, in an archive that of then; null for one that is "
+        "hidden or was removed."
+    )
     async def rank(
         self,
         info: Info,
@@ -66,6 +70,8 @@ class Entry:
         ] = model.RankStrategy.AUTO,
     ) -> Rank | None:
         """Give the entry's rank, found together with those of the whole answer."""
+        if self.rank_then is not None:
+            return Rank.of(self.rank_then)
         if not self.standing:
             return None
         found_by = or_default(strategy, model.RankStrategy.AUTO)
@@ -74,11 +80,12 @@ class Entry:
         return Rank.of(rank) if rank else None
 
     @classmethod
-    def of(cls, entry: model.Entry, *, standing: bool = True) -> Self:
-        """Wrap an entry; `standing` is false for one that was just removed."""
+    def of(cls, entry: model.Entry, *, standing: bool = True, rank_then: model.Rank | None = None) -> Self:
+        """Wrap an entry; `standing` is false for one that was just removed, `rank_then` an archived one's."""
         return cls(
             source=entry,
             standing=standing,
+            rank_then=rank_then,
             leaderboard_id=strawberry.ID(entry.board.id),
             period=entry.period,
             participant=Participant(id=strawberry.ID(entry.participant_id), display_name=entry.display_name),

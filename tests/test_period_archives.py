@@ -1,0 +1,115 @@
+"""At each period's end its standings are archived: once, exactly, and after late scores had their time."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from core.archives import archive_entries, archives_page
+from core.boards import Boards
+from core.chores import left
+from core.database import Database
+from core.maintenance import Maintenance
+from core.model import Archive, Board, PeriodKind
+from core.period_archives import archive_ended
+from core.submit import Submission, submit_score
+from core.taking import take_archive
+from tests.dying import dying_at_each_request, fresh_boards
+from tests.twin import NOW, Twin
+
+DAY = timedelta(days=1)
+
+
+def timed(db: Database, boards: Boards, *kinds: PeriodKind, **rules: Any) -> Board:
+    return Twin.make(db, boards, periods=list(kinds), peak_writes_per_second=1, **rules).board
+
+
+def submit(db: Database, board: Board, participant: str, score: int, when: datetime) -> None:
+    submit_score(db, board, Submission(participant, [str(score)], when), now=when)
+
+
+def take_all(db: Database) -> None:
+    for _, name, _ in left(db):
+        assert take_archive(db, name, 1e9)
+
+
+def taken(db: Database, board: Board) -> list[Archive]:
+    return list(archives_page(db, board, 100).items)
+
+
+def test_a_period_is_archived_once_its_grace_is_over(db: Database, boards: Boards) -> None:
+    board = timed(db, boards, PeriodKind.DAILY, PeriodKind.ALL_TIME, time_zone="Asia/Tokyo")
+    submit(db, board, "p", 1, NOW)  # in Tokyo the day ends three hours later
+    over = NOW + timedelta(hours=3) + timedelta(hours=board.retention.grace_hours)
+    for when, asked in [(over, 0), (over + timedelta(minutes=6), 1), (over + timedelta(minutes=6), 0)]:
+        assert archive_ended(db, boards, when) == asked
+    submit(db, board, "q", 2, over + timedelta(hours=1))
+    take_all(db)
+    [archive] = taken(db, board)
+    assert (archive.period, archive.size) == ("daily-2026-11-30", 1)
+    assert [one.participant_id for one, _ in archive_entries(db, archive.id, 10).items] == ["p"]
+
+
+def test_each_kind_has_archives_of_its_own_and_empty_periods_none(db: Database, boards: Boards) -> None:
+    board = timed(db, boards, *PeriodKind)
+    for days in (0, 2, 9):
+        submit(db, board, "p", days, NOW + days * DAY)
+    for days in range(45):
+        archive_ended(db, boards, NOW + days * DAY)
+    take_all(db)
+    assert sorted(one.period for one in taken(db, board)) == [
+        "daily-2026-11-30",
+        "daily-2026-12-02",
+        "daily-2026-12-09",
+        "monthly-2026-11",
+        "monthly-2026-12",
+        "weekly-2026-W49",
+        "weekly-2026-W50",
+    ]
+
+
+def test_what_was_missed_while_nobody_looked_is_made_up_for(db: Database, boards: Boards) -> None:
+    board = timed(db, boards, PeriodKind.DAILY)
+    for days in range(5):
+        submit(db, board, "p", days, NOW + days * DAY)
+    assert archive_ended(db, boards, NOW + 8 * DAY) == 5
+    take_all(db)
+    assert {one.period for one in taken(db, board)} == {
+        "daily-2026-11-30",
+        *(f"daily-2026-12-0{day}" for day in range(1, 5)),
+    }
+
+
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.thorough)])
+def test_failed_and_repeated_runs_leave_exactly_one_archive(db: Database, boards: Boards, step: int) -> None:
+    def begin() -> Board:
+        board = timed(db, boards, PeriodKind.DAILY)
+        for number in range(3):
+            submit(db, board, f"p{number}", number, NOW)
+        return board
+
+    def do(_: Board, dying: Database) -> None:
+        archive_ended(dying, fresh_boards(dying), NOW + 3 * DAY)
+        take_all(dying)
+
+    def compare(board: Board) -> None:
+        [archive] = taken(db, board)
+        assert (archive.size, archive.period) == (3, "daily-2026-11-30")
+        assert left(db) == []
+        db.client.delete_item(TableName=db.tables.boards, Key={"board": {"S": board.id}})
+
+    assert dying_at_each_request(db, begin, do, compare, step) > 3
+
+
+def test_maintenance_looks_for_them_now_and_then(
+    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[datetime] = []
+    monkeypatch.setattr("core.maintenance.archive_ended", lambda _db, _boards, now: looks.append(now))
+    maintenance = Maintenance(db, boards)
+    for _ in range(3):
+        assert maintenance.run(1) == (0, 0)
+    assert len(looks) == 1
+    maintenance.looked_at = (maintenance.looked_at or 0) - 301
+    maintenance.run(1)
+    assert len(looks) == 2
