@@ -61,18 +61,16 @@ def tell(db: Database, board: Board, standings: str, publish: Publish, *, looks:
     wait = _wait(told, began)
     if wait:
         return Again(wait, looks)
+    later = Again(min(60.0, 5.0 * 2**looks), looks + 1)
     top = read_top(db, standings, consistent=True)
     edges = find_edges(db, board, standings, top or Top([], whole=False))
-    later = Again(min(60.0, 5.0 * 2**looks), looks + 1)
     known = _known(board, told, edges)
     if known is None:
         return later
     tick = _Tick(db, board, standings, known, top, edges, began)
     if tick.look() or known is not told:
         return tick.tell(publish, looks) if tick.claim(told) else Again(1.0)
-    if tick.settles and not _put(db, board, standings, told, tick.settled()):
-        return Again(1.0)
-    return later if None in edges.of or (tick.doubts and not looks) else None
+    return tick.rest(told, later)
 
 
 def _wait(told: Told | None, now: int) -> float:
@@ -105,7 +103,7 @@ class _Tick:
         )
         self._version = max(began, told.version + 1)
         self._moved = self._aim != told.cuts
-        self.settles = 0 < told.since <= began - _INDEX_LAG
+        self._settles = 0 < told.since <= began - _INDEX_LAG
 
     def look(self) -> bool:
         """Find out whom this tick concerns; says whether there is anything to tell."""
@@ -119,17 +117,22 @@ class _Tick:
         self._more = not room or sum(len(item.marks) for item in self._marks) >= limit
         self._sweep = sweep(db, board, standings, self._top, told.cuts, self._edges.of, limit)
         self._sure = dict(self._sweep.sure)
-        for low, high in zip(told.low, told.high, strict=True) if self.settles else ():
+        for low, high in zip(told.low, told.high, strict=True) if self._settles else ():
             if low != high:  # the second look
                 self._sure |= read_between(db, board, standings, low, high, _AT_ONCE)
         self._digest = digest_of(self._top)
         self._tells_top = self._has_top and (self._digest != told.top or told.leased_until > 0)
         return bool(self._waiting.since or self._marks or self._sweep.found or self._sure or self._tells_top)
 
-    @property
-    def doubts(self) -> bool:
-        """Whether there may be others that the index does not show yet."""
-        return bool(self._sweep.doubtful)
+    def rest(self, before: Told | None, later: Again) -> Again | None:
+        """Leave it at that; says when to look again, `later` if someone may not be seen yet."""
+        if self._settles and not _put(self._db, self._board, self._standings, before, self.settled()):
+            return Again(1.0)
+        if None in self._edges.of or (self._sweep.doubtful and later.looks == 1):
+            return later
+        if self._told.since and not self._settles:
+            return Again((self._told.since + _INDEX_LAG - self._began) / 1000)
+        return None
 
     def settled(self) -> Told:
         """Give what was told by, with nobody in doubt."""
@@ -137,7 +140,7 @@ class _Tick:
 
     def claim(self, before: Told | None) -> bool:
         """Take the order, announcing by which cuts it will be told; says whether nobody else has."""
-        told = self.settled() if self.settles else self._told
+        told = self.settled() if self._settles else self._told
         self._no_doubt = [at for at, low in enumerate(told.low) if low == told.high[at]]
         since = told.since or (self._began if self._moved else 0)
         self._mine = replace(

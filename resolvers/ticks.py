@@ -24,7 +24,7 @@ class Ticks:
     def __init__(self, settings: Settings) -> None:
         self._url = settings.ticks_url
         self._client: Any = Session().create_client("sqs", region_name=settings.region)
-        self._wanted: dict[str, float] = {}  # when the last one that was asked for is due
+        self._wanted: dict[str, tuple[float, float]] = {}  # when the last one was asked for, and is due
         self._lock = Lock()
 
     def want(self, wanted: Iterable[tuple[str, Again]]) -> None:
@@ -50,15 +50,15 @@ class Ticks:
         """Say how many seconds a tick is to wait; None where one is on its way that comes no later."""
         now = time.monotonic()
         with self._lock:
-            last = self._wanted.get(standings, -math.inf)
-            if last > now - _SECOND:
+            asked, due = self._wanted.get(standings, (-math.inf, -math.inf))
+            if asked > now - _SECOND:
                 after = max(after, _SECOND)
             delay = math.ceil(after)
-            if now + _MARGIN < last <= now + delay:
+            if now + _MARGIN < due <= now + delay:
                 return None
             if len(self._wanted) > REMEMBERED:
                 self._wanted.clear()
-            self._wanted[standings] = now + delay
+            self._wanted[standings] = now, now + delay
         return delay
 
 

@@ -33,8 +33,9 @@ class Audience:
                 continue
             known = self.newest.get(event.participant_id)
             if known is None or event.version > known.version:
-                if known is not None and event.previous_bucket == known.previous_bucket:
-                    self.doubled += [event] * (known.bucket == event.bucket)
+                told = (known.previous_bucket, known.bucket) if known else None
+                if told == (event.previous_bucket, event.bucket) and event.previous_bucket is not None:
+                    self.doubled.append(event)  # whoever has left comes back as new, though
                 self.newest[event.participant_id] = event
         return Published(events)
 
@@ -145,7 +146,7 @@ class LaggingIndex:
         return answer
 
     def _hides(self, item: Any) -> bool:
-        if "participant" not in item or self._world.random.random() > 0.3:
+        if "participant" not in item or self._world.random.random() > 0.6:
             return False
         key = {"participant": item["participant"], "standings": item["standings"]}
         entry = self._client.get_item(TableName=self._scores, Key=key).get("Item", {})

@@ -41,6 +41,7 @@ def live(
         life.clocks = [0]
         life.pause = chance.choice([0.0, 2.0])
         if trait == "lagging":
+            world.hurry = 40  # so that much happens while it lags
             connect = world.connect
 
             def lag() -> Any:

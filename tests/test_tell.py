@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -287,6 +287,83 @@ def test_edges_deep_in_a_grown_tree(stage: Any, monkeypatch: pytest.MonkeyPatch,
     }
 
 
+class Hiding:
+    """A client whose index does not show some participants yet."""
+
+    def __init__(self, client: Any, hidden: set[str]) -> None:
+        self._client, self._hidden = client, hidden
+
+    def __getattr__(self, name: str) -> Any:
+        return self.query if name == "query" else getattr(self._client, name)
+
+    def query(self, **arguments: Any) -> Any:
+        answer = self._client.query(**arguments)
+        shown = [one for one in answer["Items"] if one.get("participant", {}).get("S") not in self._hidden]
+        return {**answer, "Items": shown}
+
+
+def test_who_the_index_does_not_show_yet_is_found_by_a_second_look(
+    stage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(top, "TOP_KEPT", 3)
+    theatre = stage(rank_buckets=[RankBucket("ten", to=10), RankBucket("rest")])
+    fill(theatre, 30)
+    hidden = {"p9"}
+    client: Any = Hiding(theatre.db.client, hidden)
+    theatre.db = Database(client, theatre.db.tables)
+    theatre.twin.submit("p29", 2000)
+    theatre.deliver()
+    assert [event.participant_id for event in theatre.tick() if isinstance(event, RankChange)] == ["p29"]
+    hidden.clear()
+    [event] = theatre.play()
+    assert (event.participant_id, said(event)) == ("p9", ("ten", "rest", 11, 11, OTHERS))
+    theatre.check()
+
+
+class Interrupted:
+    """A client that lets something else happen just before a tick notes what it has told."""
+
+    def __init__(self, client: Any, happen: Callable[[], object]) -> None:
+        self._client, self._happen = client, happen
+
+    def __getattr__(self, name: str) -> Any:
+        return self.put_item if name == "put_item" else getattr(self._client, name)
+
+    def put_item(self, **arguments: Any) -> Any:
+        if arguments["Item"].get("leased_until") == {"N": "0"}:
+            self._happen()
+        return self._client.put_item(**arguments)
+
+
+@pytest.mark.parametrize("kept", [3, top.TOP_KEPT])
+def test_who_moves_back_while_being_told_is_told_that_too(
+    stage: Any, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    """By the old edges they were in all the time, so the consumer must know of the new ones."""
+    monkeypatch.setattr(top, "TOP_KEPT", kept)
+    theatre = stage(rank_buckets=[RankBucket("ten", to=10), RankBucket("rest")])
+    for number in range(30):
+        theatre.twin.submit(f"p{number}", 1000 - 10 * number)
+    theatre.play()
+    theatre.twin.submit("p29", 2000)
+    theatre.deliver()
+    plain, done = theatre.db, []
+
+    def move_back() -> None:
+        theatre.db = plain
+        done.append(theatre.twin.submit("p9", 925))  # over p8, who is the tenth
+        assert theatre.deliver()
+
+    client: Any = Interrupted(plain.client, move_back)
+    theatre.db = Database(client, plain.tables)
+    theatre.tick()
+    assert done == [True]
+    assert theatre.audience.newest["p9"].bucket == "rest"
+    theatre.play()
+    assert theatre.audience.newest["p9"].bucket == "ten"
+    theatre.check()
+
+
 # Once, in order, and none lost
 
 
@@ -430,6 +507,29 @@ def test_one_tick_at_a_time_and_a_dead_ones_order_is_taken_over(stage: Any) -> N
     assert theatre.tick() == []
     theatre.now += tell._LEASE
     theatre.play()
+    theatre.check()
+
+
+def test_who_may_have_been_told_hears_of_moving_back(stage: Any) -> None:
+    """A process that dies after publishing has noted nothing; by what is noted nothing has changed."""
+    theatre = stage()
+    fill(theatre, 12)
+    theatre.twin.submit("p11", 2000)
+    theatre.deliver()
+
+    def publish_and_die(events: Sequence[Event]) -> Published:
+        theatre.audience.hear(events)
+        raise ConnectionError
+
+    theatre.now += 1_001
+    with pytest.raises(ConnectionError):
+        tell.tell(theatre.db, theatre.twin.board, theatre.twin.standings, publish_and_die)
+    assert theatre.audience.newest["p0"].bucket == "ten"
+    theatre.twin.remove("p11")
+    theatre.deliver()
+    theatre.now += tell._LEASE
+    theatre.play()
+    assert said(theatre.audience.newest["p0"])[:2] == ("ten", "one")
     theatre.check()
 
 
