@@ -119,7 +119,7 @@ def _ranked(db: Database, partition: str, standings: str) -> Iterator[str]:
 
 def _others(db: Database, board: Board) -> Iterator[tuple[str, list["Key"]]]:
     """Give the keys of all else that is a board's, some at a time, each with its table."""
-    archives = [*listed_archives(db, board.id, board.generation)]
+    archives = [name for name, _ in listed_archives(db, board.id, board.generation)]
     pending = [
         name for _, name, _ in left(db, Chore.ARCHIVE) if board_of(name) == (board.id, board.generation)
     ]
