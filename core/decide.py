@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.database import Database, batch_get
-from core.deltas import is_ranked, read_entry, written_at
+from core.deltas import is_ranked, placed, read_entry, written_at
 from core.events import RankChangeCause
 from core.model import Board
 from core.moves import Mark, MarkItem
-from core.outbox import Outgoing, read_outgoing
+from core.outbox import Outgoing, Pending, read_outgoing
 from core.told import Cuts, bucket_at, place_range, rules_of
 from core.told_ranks import Ranks
 from core.top import Top
@@ -24,19 +24,19 @@ class Concerned:
 
     The index may be ahead of the stream. So one found there whose entry was written after `seen`, the newest
     change that is known to be counted, is left to the mark that is to come; but not one of `sure`, found in
-    the top or by the second look. `waiting` tells since which version someone has not been told.
+    the top or by the second look.
     """
 
     marks: Mapping[str, Mark]
     sure: Mapping[str, bytes]
     found: Mapping[str, bytes]
-    waiting: Mapping[str, int]
+    waiting: Pending
     seen: int
 
     @property
     def participants(self) -> list[str]:
         """All of them, once each."""
-        return list({**self.marks, **self.sure, **self.found, **self.waiting})
+        return list({**self.marks, **self.sure, **self.found, **self.waiting.since})
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def decide(
     rules = rules_of(board)
     outgoing = read_outgoing(db, standings, concerned.participants)
     known = {one: told for one, told in outgoing.items() if told.rules == rules}
-    entries = _read_entries(db, standings, concerned.participants)
+    entries = _read_entries(db, board, standings, concerned.participants)
     told: list[Outgoing] = []
     written: list[Outgoing] = []
     for one in concerned.participants:
@@ -130,12 +130,18 @@ def _is_to_come(concerned: Concerned, one: str, entry: _Standing | None, last: O
     """Say whether someone is concerned by a change alone that is not counted yet."""
     if last is not None or entry is None:
         return False
-    elsewhere = one in concerned.marks or one in concerned.sure or one in concerned.waiting
+    elsewhere = one in concerned.marks or one in concerned.sure or one in concerned.waiting.since
     return not elsewhere and entry.written > concerned.seen
 
 
 def _waits(concerned: Concerned, one: str, last: Outgoing | None) -> bool:
-    return last is not None and one in concerned.waiting and last.version >= concerned.waiting[one]
+    since = concerned.waiting.since.get(one)
+    return last is not None and since is not None and last.version >= since
+
+
+def _was_maybe_told(concerned: Concerned, one: str, last: Outgoing, bucket: str | None) -> bool:
+    """Say whether someone may have been told a bucket that is no longer theirs."""
+    return one in concerned.waiting.unsure and bucket != last.bucket
 
 
 def _before(
@@ -143,7 +149,8 @@ def _before(
 ) -> _Before:
     """Say what someone was told last."""
     if last is not None:
-        return _Before(last.previous if _waits(concerned, one, last) else last.bucket, known=True)
+        untold = _waits(concerned, one, last) and not _was_maybe_told(concerned, one, last, bucket)
+        return _Before(last.previous if untold else last.bucket, known=True)
     if one in concerned.marks:
         mark = concerned.marks[one]
         return _Before(mark.previous, mark.known)
@@ -190,19 +197,22 @@ def _with_ranks(
             found.append(last)
             continue
         if last is not None and waits:
-            previous_rank = last.previous_rank
+            maybe = _was_maybe_told(concerned, one.participant, last, one.bucket)
+            previous_rank = last.rank if maybe else last.previous_rank
         else:
             previous_rank = None if one.previous is None else ranks.before(old_keys[one.participant])
         found.append(replace(one, rank=rank, previous_rank=previous_rank))
     return found
 
 
-def _read_entries(db: Database, standings: str, participants: Iterable[str]) -> dict[str, _Standing]:
+def _read_entries(
+    db: Database, board: Board, standings: str, participants: Iterable[str]
+) -> dict[str, _Standing]:
     """Read those who take a rank from the table itself, which never lags."""
     keys: list[Key] = [{"participant": {"S": one}, "standings": {"S": standings}} for one in participants]
     found = {}
     for item in batch_get(db, db.tables.scores, keys, consistent=True):
-        entry = read_entry(standings, item)
+        entry = placed(board, read_entry(standings, item))
         if entry is not None and is_ranked(entry):
             found[item["participant"]["S"]] = _Standing(bytes(entry["rank_key"]["B"]), written_at(entry))
     return found

@@ -9,7 +9,7 @@ from core.model import Board, Entry
 
 
 class RankChangeCause(StrEnum):
-    """Whose score caused a change."""
+    """Whose score changed a participant's rank: their own, or others'."""
 
     OWN_SCORE = "OWN_SCORE"
     OTHERS = "OTHERS"
@@ -44,5 +44,14 @@ class TopChange:
 
 
 Event = RankChange | TopChange
-# Tells events, and gives those that need not be told again: delivered, or refused for good.
-Publish = Callable[[Sequence[Event]], Collection[Event]]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What became of events: `done` with, delivered or refused for good; `unsure`, whose answer was lost."""
+
+    done: Collection[Event] = ()
+    unsure: Collection[Event] = ()
+
+
+Publish = Callable[[Sequence[Event]], Published]

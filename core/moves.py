@@ -13,7 +13,7 @@ from core.deltas import Change, is_ranked
 from core.guard import guard_name
 from core.keys import live_partition
 from core.model import Board
-from core.nodes import Item, get_node, node_key
+from core.nodes import Item, expiry, get_node, node_key
 from core.told import Told, bucket_at, from_item, rules_of
 
 TOLD_NODE = "told"
@@ -76,7 +76,7 @@ def note_moves(db: Database, shard_id: str, board: Board, standings: str, change
     name = f"{MARKS}{newest:015}:{guard_name(shard_id)}:{changes[0].sequence}-{changes[-1].sequence}"
     for start in range(0, len(marks), _MARKS_AN_ITEM):
         some = tuple(marks[start : start + _MARKS_AN_ITEM])
-        write_marks(db, standings, MarkItem(f"{name}:{start}", rules_of(board), newest, some))
+        write_marks(db, board, standings, MarkItem(f"{name}:{start}", rules_of(board), newest, some))
     return due or bool(marks)
 
 
@@ -98,12 +98,13 @@ def read_marks(db: Database, standings: str, limit: int) -> Iterator[MarkItem]:
             return
 
 
-def write_marks(db: Database, standings: str, marks: MarkItem) -> None:
+def write_marks(db: Database, board: Board, standings: str, marks: MarkItem) -> None:
     """Leave marks: a write unit a KB."""
     db.client.put_item(
         TableName=db.tables.counters,
         Item={
             **node_key(live_partition(standings), marks.node),
+            **expiry(board, standings),
             "rules": {"S": marks.rules},
             "at": {"N": str(marks.at)},
             "marks": {"L": [_write(mark) for mark in marks.marks]},

@@ -3,16 +3,18 @@
 One item a participant and order, so that changes that could not be told yet come to one: from the bucket
 told last to the bucket now. `pending` lists those not told yet, each since which version; who dies between
 writing the list and the items leaves versions that the items have not reached, and nobody is told of those.
+Those of whom it is `unsure` whether they were told are told again, even of where they were before.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.database import Database, batch_get, batch_write
 from core.events import RankChangeCause
 from core.keys import live_partition
-from core.nodes import get_node, node_key
+from core.model import Board
+from core.nodes import expiry, get_node, node_key
 from core.tables import TTL_ATTRIBUTE
 
 _PENDING = "pending"
@@ -41,6 +43,14 @@ class Outgoing:
         return self.bucket is not None and self.bucket != self.previous
 
 
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Who has not been told yet, each since which version, and who may have been all the same."""
+
+    since: Mapping[str, int] = field(default_factory=dict)
+    unsure: frozenset[str] = frozenset()
+
+
 def read_outgoing(db: Database, standings: str, participants: Iterable[str]) -> dict[str, Outgoing]:
     """Read what some participants are or were told: a read unit for each."""
     partition = live_partition(standings)
@@ -56,18 +66,23 @@ def write_outgoing(db: Database, standings: str, outgoing: Iterable[Outgoing]) -
     batch_write(db, db.tables.counters, puts)
 
 
-def read_pending(db: Database, standings: str) -> dict[str, int]:
-    """Read who has not been told yet, and the version of what is to be told: a read unit for each 4 KB."""
+def read_pending(db: Database, standings: str) -> Pending:
+    """Read who has not been told yet: a read unit for each 4 KB."""
     item = get_node(db, live_partition(standings), _PENDING, consistent=True)
-    return {one: int(version["N"]) for one, version in item["of"]["M"].items()} if item else {}
+    if not item:
+        return Pending()
+    since = {one: int(version["N"]) for one, version in item["of"]["M"].items()}
+    return Pending(since, frozenset(item.get("unsure", {}).get("SS", ())))
 
 
-def write_pending(db: Database, standings: str, pending: Mapping[str, int]) -> None:
+def write_pending(db: Database, board: Board, standings: str, pending: Pending) -> None:
     """Write who has not been told yet: a write unit a KB, some 40 participants."""
     key = node_key(live_partition(standings), _PENDING)
-    if pending:
-        listed: Any = {one: {"N": str(version)} for one, version in pending.items()}
-        db.client.put_item(TableName=db.tables.counters, Item={**key, "of": {"M": listed}})
+    if pending.since:
+        listed: Any = {one: {"N": str(version)} for one, version in pending.since.items()}
+        unsure: Any = {"unsure": {"SS": sorted(pending.unsure)}} if pending.unsure else {}
+        item = {**key, **expiry(board, standings), "of": {"M": listed}, **unsure}
+        db.client.put_item(TableName=db.tables.counters, Item=item)
     else:
         db.client.delete_item(TableName=db.tables.counters, Key=key)
 

@@ -10,33 +10,31 @@ who was not in the index at that moment is found by looking there once more, fiv
 All of it can be done again at any point: the outbox knows what was told, so nobody is told twice.
 """
 
-import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from core.bucket_edges import Edges, find_edges
 from core.database import Database
 from core.decide import Concerned, Decided, View, decide, merge_marks
-from core.events import Event, Publish, RankChange, TopChange
-from core.items import entry_from_item
+from core.events import Event, Publish, Published, RankChange, TopChange
 from core.keys import live_partition, split_standings
-from core.model import Board, Entry
+from core.model import Board
 from core.moves import TOLD_NODE, drop_marks, read_marks, read_told
-from core.nodes import node_key, now_ms
-from core.outbox import Outgoing, read_pending, write_outgoing, write_pending
-from core.rank_key import score_bytes
+from core.nodes import expiry, node_key, now_ms
+from core.outbox import Outgoing, Pending, read_pending, write_outgoing, write_pending
+from core.periods import is_expired
 from core.sweep import read_between, sweep
 from core.told import Told, rules_of, to_item
-from core.top import TOP_KEPT, Top, read_top
+from core.top import Top, read_top
+from core.top_change import digest_of, end_of, top_change
 
 _SECOND = 1_000  # milliseconds
 _INDEX_LAG = 5_000  # that the index is given to show what the stream has shown
 _LEASE = 90_000  # longer than a tick takes
 _AT_ONCE = 500  # participants of each kind that one tick looks at: marked, swept, waiting
 _WAITING_BYTES = 200_000  # of ids: who is not told yet is listed in one item, of at most 400 KB
-_TOP_TOLD = TOP_KEPT - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +48,19 @@ class Again:
 def tell(db: Database, board: Board, standings: str, publish: Publish, *, looks: int = 0) -> Again | None:
     """Tell who has another bucket now, as far as one tick goes; None when there is nothing left to do.
 
+    Nobody is told of a period that has expired.
+
     Costs reads alone where nobody has: a unit each for what was told, the marks and who waits, two for the
     top, what `find_edges` does, and half a unit a shard for each edge that has moved. Else two write units
     more; for each participant looked at two read units and a write unit; and what the ranks of those cost.
     """
-    told = read_told(db, standings)
     began = now_ms()
-    if told is not None and began < told.leased_until:  # by another process, or one that has died
-        since = began - (told.leased_until - _LEASE)
-        return Again(max(1.0, min(since / 1000, 10.0)), looks)
-    if told is not None and began < told.at + _SECOND:
-        return Again((told.at + _SECOND - began) / 1000, looks)
+    if is_expired(board, split_standings(standings)[1], _moment(began)):
+        return None
+    told = read_told(db, standings)
+    wait = _wait(told, began)
+    if wait:
+        return Again(wait, looks)
     top = read_top(db, standings, consistent=True)
     edges = find_edges(db, board, standings, top or Top([], whole=False))
     later = Again(min(60.0, 5.0 * 2**looks), looks + 1)
@@ -70,9 +70,18 @@ def tell(db: Database, board: Board, standings: str, publish: Publish, *, looks:
     tick = _Tick(db, board, standings, known, top, edges, began)
     if tick.look() or known is not told:
         return tick.tell(publish, looks) if tick.claim(told) else Again(1.0)
-    if tick.settles and not _put(db, standings, told, tick.settled()):
+    if tick.settles and not _put(db, board, standings, told, tick.settled()):
         return Again(1.0)
     return later if None in edges.of or (tick.doubts and not looks) else None
+
+
+def _wait(told: Told | None, now: int) -> float:
+    """Say in how many seconds an order may be told, 0 for now."""
+    if told is None:
+        return 0.0
+    if now < told.leased_until:  # by another process, or one that has died
+        return max(1.0, min((now - told.leased_until + _LEASE) / 1000, 10.0))
+    return max(0, told.at + _SECOND - now) / 1000
 
 
 class _Tick:
@@ -102,7 +111,9 @@ class _Tick:
         """Find out whom this tick concerns; says whether there is anything to tell."""
         db, board, standings, told = self._db, self._board, self._standings, self._told
         self._waiting = read_pending(db, standings)
-        room = sum(len(one.encode()) for one in self._waiting) < _WAITING_BYTES
+        if told.leased_until:  # whoever had the order last died, and may have told some
+            self._waiting = replace(self._waiting, unsure=frozenset(self._waiting.since))
+        room = sum(len(one.encode()) for one in self._waiting.since) < _WAITING_BYTES
         limit = _AT_ONCE if room else 0
         self._marks = list(read_marks(db, standings, limit)) if room else []
         self._more = not room or sum(len(item.marks) for item in self._marks) >= limit
@@ -111,9 +122,9 @@ class _Tick:
         for low, high in zip(told.low, told.high, strict=True) if self.settles else ():
             if low != high:  # the second look
                 self._sure |= read_between(db, board, standings, low, high, _AT_ONCE)
-        self._digest = _digest(self._top)
-        self._tells_top = self._has_top and self._digest != told.top
-        return bool(self._waiting or self._marks or self._sweep.found or self._sure or self._tells_top)
+        self._digest = digest_of(self._top)
+        self._tells_top = self._has_top and (self._digest != told.top or told.leased_until > 0)
+        return bool(self._waiting.since or self._marks or self._sweep.found or self._sure or self._tells_top)
 
     @property
     def doubts(self) -> bool:
@@ -122,7 +133,7 @@ class _Tick:
 
     def settled(self) -> Told:
         """Give what was told by, with nobody in doubt."""
-        return replace(self._told.settled(range(len(self._told.cuts))), version=self._version)
+        return replace(self._told.settled(range(len(self._told.cuts))), version=self._version, leased_until=0)
 
     def claim(self, before: Told | None) -> bool:
         """Take the order, announcing by which cuts it will be told; says whether nobody else has."""
@@ -135,7 +146,7 @@ class _Tick:
             version=self._version,
             leased_until=self._began + _LEASE,
         )
-        return _put(self._db, self._standings, before, self._mine)
+        return _put(self._db, self._board, self._standings, before, self._mine)
 
     def tell(self, publish: Publish, looks: int) -> Again | None:
         """Look at everyone concerned, write down what they are to be told, tell it, and write down that."""
@@ -144,28 +155,30 @@ class _Tick:
             marks=merge_marks(self._marks, self._told.rules),
             sure=self._sure,
             found=self._sweep.found,
-            waiting=dict(list(self._waiting.items())[:_AT_ONCE]),
+            waiting=replace(self._waiting, since=dict(islice(self._waiting.since.items(), _AT_ONCE))),
             seen=max([self._told.seen, *(item.at for item in self._marks)]),
         )
         view = View(self._sweep.cuts, self._told.base, self._top, self._edges.total)
         decided = decide(db, self._board, standings, concerned, view, self._version, self._began)
-        waiting = {one: since for one, since in self._waiting.items() if one not in concerned.waiting}
-        waiting |= {one.participant: self._waiting.get(one.participant, one.version) for one in decided.told}
+        since = self._waiting.since
+        later = {one: since[one] for one in since if one not in concerned.waiting.since}
+        news = {one.participant: since.get(one.participant, one.version) for one in decided.told}
+        waiting = Pending(later | news, self._waiting.unsure & (later | news).keys())
         if waiting != self._waiting:
-            write_pending(db, standings, waiting)
+            write_pending(db, self._board, standings, waiting)
         write_outgoing(db, standings, decided.written)
         drop_marks(db, standings, self._marks)
         events = self._events(decided)
-        done = publish(events) if events else ()
-        left = _without(waiting, done)
+        published = publish(events) if events else Published()
+        left = _without(waiting, published)
         if left != waiting:
-            write_pending(db, standings, left)
-        finished = self._finished(concerned.seen, done, attempted=bool(events))
-        if not _put(db, standings, self._mine, finished):
+            write_pending(db, self._board, standings, left)
+        finished = self._finished(concerned.seen, published, attempted=bool(events))
+        if not _put(db, self._board, standings, self._mine, finished):
             return Again(1.0)
-        if events and not done:
+        if events and not published.done:
             return Again(min(5.0, 1.0 + looks), looks + 1)
-        if len(done) < len(events) or left or self._more or not self._sweep.whole:
+        if len(published.done) < len(events) or left.since or self._more or not self._sweep.whole:
             return Again(1.0)
         if finished.since or None in self._edges.of:
             return Again(_INDEX_LAG / 1000)
@@ -175,26 +188,17 @@ class _Tick:
         period = split_standings(self._standings)[1]
         events: list[Event] = [_event(self._board, period, one) for one in decided.told]
         if self._tells_top:
-            events.append(
-                TopChange(
-                    self._board,
-                    period,
-                    tuple(_ranked(self._board, period, self._top)),
-                    self._edges.total,
-                    self._version,
-                    _moment(self._began),
-                )
-            )
+            at = _moment(self._began)
+            events.append(top_change(self._board, period, self._top, self._edges.total, self._version, at))
         return events
 
-    def _finished(self, seen: int, done: Collection[Event], *, attempted: bool) -> Told:
+    def _finished(self, seen: int, published: Published, *, attempted: bool) -> Told:
         ties = (
             edge.tie
             for edge, cut in zip(self._edges.of, self._sweep.cuts, strict=True)
             if edge is not None and edge.cut == cut
         )
-        top_told = not self._tells_top or any(isinstance(one, TopChange) for one in done)
-        shown = [] if self._top.whole else self._top.items[:_TOP_TOLD]
+        top_told = not self._tells_top or any(isinstance(one, TopChange) for one in published.done)
         told = replace(
             self._mine,
             cuts=self._sweep.cuts,
@@ -202,8 +206,8 @@ class _Tick:
             leased_until=0,
             at=now_ms() if attempted else self._told.at,
             seen=seen,
-            top=self._digest if top_told else self._told.top,
-            top_end=bytes(shown[-1]["rank_key"]["B"]) if shown else None,
+            top=self._digest if top_told else "",
+            top_end=end_of(self._top),
         )
         return told.settled(set(self._no_doubt) - self._sweep.doubtful)
 
@@ -220,7 +224,7 @@ def _known(board: Board, told: Told | None, edges: Edges) -> Told | None:
     return first if told is None else replace(first, version=told.version, seen=told.seen, top=told.top)
 
 
-def _put(db: Database, standings: str, before: Told | None, told: Told) -> bool:
+def _put(db: Database, board: Board, standings: str, before: Told | None, told: Told) -> bool:
     """Write by what is told, unless another process has since it was read: a write unit a KB."""
     condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(node)"}
     if before is not None:
@@ -234,7 +238,11 @@ def _put(db: Database, standings: str, before: Told | None, told: Told) -> bool:
     try:
         db.client.put_item(
             TableName=db.tables.counters,
-            Item={**node_key(live_partition(standings), TOLD_NODE), **to_item(told)},
+            Item={
+                **node_key(live_partition(standings), TOLD_NODE),
+                **expiry(board, standings),
+                **to_item(told),
+            },
             **condition,
         )
     except db.client.exceptions.ConditionalCheckFailedException:
@@ -242,9 +250,14 @@ def _put(db: Database, standings: str, before: Told | None, told: Told) -> bool:
     return True
 
 
-def _without(waiting: Mapping[str, int], done: Iterable[Event]) -> dict[str, int]:
-    told = {one.participant_id for one in done if isinstance(one, RankChange)}
-    return {one: since for one, since in waiting.items() if one not in told}
+def _without(waiting: Pending, published: Published) -> Pending:
+    """Take out who has been told."""
+    told, unsure = (
+        {one.participant_id for one in events if isinstance(one, RankChange)}
+        for events in (published.done, published.unsure)
+    )
+    left = {one: since for one, since in waiting.since.items() if one not in told}
+    return Pending(left, frozenset((waiting.unsure | unsure) & left.keys()))
 
 
 def _event(board: Board, period: str, one: Outgoing) -> RankChange:
@@ -261,26 +274,6 @@ def _event(board: Board, period: str, one: Outgoing) -> RankChange:
         version=one.version,
         at=_moment(one.at),
     )
-
-
-def _ranked(board: Board, period: str, top: Top) -> Iterator[tuple[int, Entry]]:
-    rank, last = 0, None
-    for place, item in enumerate(top.items[:_TOP_TOLD], 1):
-        score = bytes(item["rank_key"]["B"])[: score_bytes(board)]
-        if score != last:
-            rank, last = place, score
-        yield rank, entry_from_item(board, period, item)
-
-
-def _digest(top: Top) -> str:
-    """Name what a top shows: another name for another sight."""
-    digest = hashlib.blake2b(digest_size=12)
-    for item in top.items[:_TOP_TOLD]:
-        shown = [
-            item.get(name) for name in ("participant", "rank_key", "achieved_at", "display_name", "metadata")
-        ]
-        digest.update(repr(shown).encode())
-    return digest.hexdigest()
 
 
 def _moment(milliseconds: int) -> datetime:

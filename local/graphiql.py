@@ -52,7 +52,11 @@ _PAGE = """\
     <script>
       ReactDOM.createRoot(document.getElementById("graphiql")).render(
         React.createElement(GraphiQL, {
-          fetcher: GraphiQL.createFetcher({ url: "/graphql" }),
+          fetcher: GraphiQL.createFetcher({
+            url: "/graphql",
+            subscriptionUrl: location.origin.replace("http", "ws") + "/graphql",
+            wsConnectionParams: JSON.parse(HEADERS),
+          }),
           defaultHeaders: HEADERS,
           defaultQuery: QUERY,
           defaultEditorToolsVisibility: "headers",

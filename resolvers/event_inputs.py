@@ -8,11 +8,11 @@ import strawberry
 from strawberry import UNSET
 
 from core.errors import InvalidInput
+from core.events import RankChangeCause
 from core.ids import check_id, check_text
 from core.limits import MAX_EVENT_BYTES
 from resolvers.arguments import given
 from resolvers.scalars import AWSJSON, format_date_time
-from resolvers.types.enums import RankChangeCause
 from resolvers.types.event import RankBucketChange, TopChange
 
 _MAX_TEXT_BYTES = 64  # of a period's key, a bucket's name, a version

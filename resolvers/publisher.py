@@ -18,12 +18,17 @@ from http import HTTPStatus
 
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
-from botocore.exceptions import BotoCoreError, NoCredentialsError
+from botocore.exceptions import (
+    BotoCoreError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    NoCredentialsError,
+)
 from botocore.httpsession import URLLib3Session
 from botocore.session import Session
 
 from core import scores
-from core.events import Event, RankChange, TopChange
+from core.events import Event, Published, RankChange, TopChange
 from core.limits import MAX_EVENT_BYTES
 from core.model import Entry
 
@@ -65,7 +70,11 @@ _log = logging.getLogger(__name__)
 class _Answer(Enum):
     DELIVERED = "delivered"
     REFUSED = "refused"  # for good
-    PASSING = "passing"
+    FAILED = "failed"  # for now
+    LOST = "lost"  # it may have been delivered, or not
+
+
+_SURE = (EndpointConnectionError, ConnectTimeoutError, NoCredentialsError)  # that nothing was delivered
 
 
 def signed(region: str) -> Authorize:
@@ -104,20 +113,24 @@ class Publisher:
         self._lock = threading.Lock()
         self._counts = Counter[str]()
 
-    def publish(self, events: Sequence[Event]) -> list[Event]:
-        """Publish events; give those that are done with: delivered, or refused for good.
+    def publish(self, events: Sequence[Event]) -> Published:
+        """Publish events; what is not done then is to be tried another time.
 
         Takes some ten seconds at most. If no attempt delivers the first of them the others are not tried,
         so an outage costs little. An answer lost on its way makes an event come twice, of one version.
         """
         call = _Call(time.monotonic() + _SECONDS)
         futures = [self._pool.submit(self._send, event, call) for event in events]
-        outcomes = [future.result() for future in futures]
-        left = outcomes.count(False)
+        answers = [future.result() for future in futures]
+        done, unsure = (
+            [event for event, answer in zip(events, answers, strict=True) if answer in kinds]
+            for kinds in ((_Answer.DELIVERED, _Answer.REFUSED), (_Answer.LOST,))
+        )
+        left = len(events) - len(done)
         if left and call.reason:  # else only time has run out
             self._count("failed", left)
             _log.warning("%d of %d events are left for later: %s", left, len(events), call.reason)
-        return [event for event, done in zip(events, outcomes, strict=True) if done]
+        return Published(done, unsure)
 
     def take_counts(self) -> Counter[str]:
         """Say how many events were `published`, `refused` for good and `failed` for now since last asked."""
@@ -125,26 +138,29 @@ class Publisher:
             counts, self._counts = self._counts, Counter()
         return counts
 
-    def _send(self, event: Event, call: "_Call") -> bool:
+    def _send(self, event: Event, call: "_Call") -> _Answer:
         body = body_of(event)
         if len(body) > MAX_EVENT_BYTES:
             return self._refuse(event, f"{len(body)} bytes are more than AppSync delivers")
+        outcome = _Answer.FAILED
         for attempt in range(_ATTEMPTS):
             if call.is_over:
-                return False
+                return outcome
             answer, reason = self._try(body)
             if answer is _Answer.DELIVERED:
                 call.delivered = True
                 self._count("published")
-                return True
+                return answer
             if answer is _Answer.REFUSED:
                 return self._refuse(event, reason)
             call.reason = reason
+            if answer is _Answer.LOST:
+                outcome = answer
             if attempt < _ATTEMPTS - 1:
                 call.down.wait(random.uniform(0, min(_MAX_DELAY, _BASE_DELAY * 2**attempt)))
         if not call.delivered:
             call.down.set()
-        return False
+        return outcome
 
     def _try(self, body: bytes) -> tuple[_Answer, str]:
         request = AWSRequest("POST", self._url, {"content-type": "application/json"}, body)
@@ -153,19 +169,25 @@ class Publisher:
             response = self._session.send(request.prepare())
             answer = json.loads(response.content)
         except (BotoCoreError, ValueError) as error:
-            return _Answer.PASSING, repr(error)
+            return _Answer.FAILED if isinstance(error, _SURE) else _Answer.LOST, repr(error)
         errors = answer.get("errors") if isinstance(answer, dict) else answer
-        if response.status_code == HTTPStatus.OK and not errors:
-            return _Answer.DELIVERED, ""
-        lasting = response.status_code in _LASTING_STATUSES
-        if response.status_code == HTTPStatus.OK and isinstance(errors, list):
-            lasting = all(isinstance(one, dict) and one.get("errorType") in _LASTING for one in errors)
-        return _Answer.REFUSED if lasting else _Answer.PASSING, f"{response.status_code} {str(errors)[:500]}"
+        reason = f"{response.status_code} {str(errors)[:500]}"
+        if response.status_code == HTTPStatus.OK:
+            if not errors:
+                return _Answer.DELIVERED, ""
+            lasting = isinstance(errors, list) and all(
+                isinstance(one, dict) and one.get("errorType") in _LASTING for one in errors
+            )
+            return _Answer.REFUSED if lasting else _Answer.LOST, reason
+        if response.status_code in _LASTING_STATUSES:
+            return _Answer.REFUSED, reason
+        server = response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR
+        return _Answer.LOST if server else _Answer.FAILED, reason
 
-    def _refuse(self, event: Event, reason: str) -> bool:
+    def _refuse(self, event: Event, reason: str) -> _Answer:
         self._count("refused")
         _log.error("an event of %s was given up on: %s", event.board.id, reason)
-        return True
+        return _Answer.REFUSED
 
     def _count(self, what: str, by: int = 1) -> None:
         with self._lock:

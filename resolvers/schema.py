@@ -1,5 +1,7 @@
 """The schema, assembled; `python -m resolvers.schema` prints it as AppSync takes it."""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +12,7 @@ from graphql import (
     DirectiveDefinitionNode,
     Executor,
     GraphQLError,
+    GraphQLSyntaxError,
     NameNode,
     Node,
     ObjectTypeDefinitionNode,
@@ -50,6 +53,17 @@ class _Execution(StrawberryGraphQLCoreExecutionContext):
         return executor
 
 
+class _QueryCache(ParserCache):
+    """Strawberry's cache of parsed queries, which leaves it to Strawberry to refuse what cannot be parsed."""
+
+    def on_parse(self) -> Iterator[None]:
+        """Take the query from the cache."""
+        context = self.execution_context
+        with suppress(GraphQLSyntaxError):
+            context.graphql_document = self.cached_parse_document(context.query, **context.parse_options)
+        yield
+
+
 class LeaderboardSchema(strawberry.Schema):
     """Strawberry's schema, with our choice of what is worth a line in the log."""
 
@@ -72,7 +86,7 @@ schema = LeaderboardSchema(
         Consumption,
         lambda: MaxTokensLimiter(MAX_TOKENS),
         # Clients and the publisher send the same few queries; reading one costs more than running it.
-        lambda: ParserCache(maxsize=_REMEMBERED),
+        lambda: _QueryCache(maxsize=_REMEMBERED),
         lambda: ValidationCache(maxsize=_REMEMBERED),
         QueryLimits,
         SubscriptionsBySocket,

@@ -15,6 +15,7 @@ from tests.live import (
     PUBLIC,
     PUBLISH,
     WATCH,
+    WATCH_TOP,
     Live,
     Socket,
     change,
@@ -379,6 +380,19 @@ def test_an_event_that_is_too_large_is_refused_where_it_is_published(server: Liv
     (error,) = server.ask(query, input=top_change(entries=json.dumps(["x" * 240_000])))["errors"]
     assert error["errorType"] == "InvalidInput"
     assert "240000 bytes" in error["message"]
+
+
+def test_a_payload_that_a_subscription_makes_too_large_is_dropped_and_nothing_else(server: Live) -> None:
+    query = WATCH_TOP.replace("entries", "entries again: entries")
+
+    async def script(socket: Socket) -> None:
+        assert (await socket.start("1", query))["type"] == "start_ack"
+        large = json.dumps(["x" * 150_000])
+        await asyncio.to_thread(server.publish_top, top_change(entries=large, version="1"))
+        await asyncio.to_thread(server.publish_top, top_change(version="2"))
+        assert (await socket.receive())["payload"]["data"]["onTopChange"]["version"] == "2"
+
+    talk(server, script)
 
 
 def test_clients_that_leave_without_a_word_are_forgotten(server: Live) -> None:

@@ -1,10 +1,11 @@
-"""The core's enums as GraphQL enums, and the one that only the API knows."""
+"""The core's enums as GraphQL enums."""
 
 from enum import Enum
 
 import strawberry
 
 from core import model
+from core.events import RankChangeCause
 
 _VALUES: dict[type[Enum], dict[str, str]] = {
     model.SortOrder: {"DESCENDING": "The highest is best.", "ASCENDING": "The lowest is best."},
@@ -47,6 +48,7 @@ _VALUES: dict[type[Enum], dict[str, str]] = {
         "LADDER": "As TREE, with the counters in the server's memory.",
         "APPROXIMATE": "Guesses from the counters in memory, with true bounds; reads nothing.",
     },
+    RankChangeCause: {"OWN_SCORE": "Their own.", "OTHERS": "Others'."},
 }
 
 for _enum, _descriptions in _VALUES.items():
@@ -54,11 +56,3 @@ for _enum, _descriptions in _VALUES.items():
     # The core's enums are plain ones: Strawberry takes descriptions with the values alone.
     for _value in _enum.__strawberry_definition__.values:  # type: ignore[attr-defined]
         _value.description = _descriptions[_value.name]
-
-
-@strawberry.enum(description="Whose score changed a participant's rank: their own, or others'.")
-class RankChangeCause(Enum):
-    """Whose score changed a participant's rank."""
-
-    OWN_SCORE = "OWN_SCORE"
-    OTHERS = "OTHERS"

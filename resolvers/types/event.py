@@ -4,8 +4,8 @@ from datetime import datetime
 
 import strawberry
 
+from core.events import RankChangeCause
 from resolvers.scalars import AWSJSON
-from resolvers.types.enums import RankChangeCause
 
 
 @strawberry.type(description="A participant moved into another rank bucket.")

@@ -1,10 +1,13 @@
 """What a client does with the API, in order; the same operations run on AppSync and on the local server."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tests.live import FIELDS, PUBLISH, PUBLISH_TOP, TOP_FIELDS, change, top_change
+
+_NOW = datetime.now(UTC).isoformat(timespec="seconds")
 
 LINE = """
 fragment Line on Entry {
@@ -73,6 +76,17 @@ def _refused(name: str, **changes: Any) -> Operation:
     return Operation(name, SUBMIT, {"input": offer}, signed=True)
 
 
+def _days(name: str, **changes: Any) -> Operation:
+    offer = {
+        "leaderboardId": "days",
+        "participantId": "driver-00",
+        "score": ["3"],
+        "achievedAt": _NOW,
+        "submissionId": "1",
+    }
+    return Operation(name, SUBMIT, {"input": offer | changes}, signed=True)
+
+
 WRITES = [
     Operation("create", CREATE, {"input": {"id": "race", "title": "The race"}}, signed=True),
     Operation(
@@ -99,7 +113,23 @@ WRITES = [
     _refused("no number", score=["fast"]),
     _refused("no such board", leaderboardId="nowhere"),
     _refused("an id too long", participantId="x" * 300),
-    _refused("not there yet", submissionId="1"),
+    Operation(
+        "create with periods",
+        CREATE,
+        {
+            "input": {
+                "id": "days",
+                "policy": "SUM",
+                "periods": ["ALL_TIME", "DAILY", "WEEKLY", "MONTHLY"],
+                "timeZone": "Pacific/Kiritimati",
+            }
+        },
+        signed=True,
+    ),
+    _days("submit to periods"),
+    _days("submit to periods again"),
+    _days("another body under the same id", score=["4"]),
+    _days("too late", achievedAt="2026-01-01T00:00:00Z", submissionId="2"),
     Operation(
         "update",
         "mutation ($input: UpdateLeaderboardInput!) { updateLeaderboard(input: $input) { title version } }",
@@ -203,6 +233,13 @@ READS = [
         'query { leaderboard(id: "race") { entries(nextToken: "no") { nextToken } } }',
     ),
     Operation("archives", 'query { leaderboard(id: "race") { id archives { nextToken } } }'),
+    Operation(
+        "periods",
+        """query { leaderboard(id: "days") {
+          day: top(period: "daily") { ...Ranked } week: size(period: "weekly")
+          month: entry(participantId: "driver-00", period: "monthly") { ...Ranked } } }"""
+        + RANKED,
+    ),
     Operation(
         "a period that the board has not", 'query { leaderboard(id: "race") { size(period: "daily") } }'
     ),

@@ -80,8 +80,9 @@ def test_the_same_operations_give_the_same_answers(
 
     assert differing(WRITES) == {}
     drain()
-    size = 'query { leaderboard(id: "race") { size } other: leaderboard(id: "laps") { size } }'
-    counted = {"leaderboard": {"size": 11}, "other": {"size": 1}}
+    size = """query { leaderboard(id: "race") { size } other: leaderboard(id: "laps") { size }
+      days: leaderboard(id: "days") { size(period: "daily") } }"""
+    counted = {"leaderboard": {"size": 11}, "other": {"size": 1}, "days": {"size": 1}}
     wait_for(lambda: public.ask(size)["data"] == counted)
     assert differing(READS) == {}
 
@@ -183,8 +184,9 @@ def test_each_role_allows_what_its_function_does_and_no_more(stack: Stack, aws: 
         (policy,) = iam.list_role_policies(RoleName=role)["PolicyNames"]
         document = iam.get_role_policy(RoleName=role, PolicyName=policy)["PolicyDocument"]
         allowed = {
-            (statement["Resource"].split(":", 2)[2].split(":", 3)[-1], action)
+            (resource.split(":", 5)[-1], action)
             for statement in document["Statement"]
+            for resource in _listed(statement["Resource"])
             for action in statement["Action"]
         }
         expected = {
@@ -197,9 +199,19 @@ def test_each_role_allows_what_its_function_does_and_no_more(stack: Stack, aws: 
         if function == "stream":
             stream = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
             expected |= {("table/first-scores/stream/*", f"dynamodb:{action}") for action in stream}
-            expected |= {("first-failed", "sqs:SendMessage")}
+            expected |= {(queue, "sqs:SendMessage") for queue in ("first-failed", "first-ticks")}
+        if function == "tell":
+            taking = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage", "SendMessage")
+            expected |= {("first-ticks", f"sqs:{action}") for action in taking}
+            mutations = f"apis/{stack.outputs('stack')['api_id']}/types/Mutation/fields"
+            for name in ("publishRankBucketChange", "publishTopChange"):
+                expected.add((f"{mutations}/{name}", "appsync:GraphQL"))
         assert allowed == expected, function
         assert not iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"]
+
+
+def _listed(resource: str | list[str]) -> list[str]:
+    return [resource] if isinstance(resource, str) else resource
 
 
 def test_maintenance_runs_by_itself(stack: Stack, aws: Callable[[str], Any]) -> None:
@@ -239,6 +251,10 @@ def test_destroy_leaves_nothing(stack: Stack, aws: Callable[[str], Any]) -> None
     assert aws("lambda").list_functions()["Functions"] == []
     assert aws("iam").list_roles()["Roles"] == []
     assert aws("logs").describe_log_groups()["logGroups"] == []
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
 
 
 def _by_name(attributes: Any) -> dict[str, str]:
