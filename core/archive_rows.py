@@ -109,3 +109,28 @@ def rank_of(board: Board, position: int, tie: tuple[int, int], total: int, taken
         as_of=taken_at,
         strategy=RankStrategy.INDEX,
     )
+
+
+@dataclass
+class Ties:
+    """Runs of equal scores, as entries go by in order: the run under way, and at which position it began.
+
+    `width` is how many bytes of a rank key hold the score; `score` is None before the first entry.
+    """
+
+    width: int
+    score: bytes | None
+    start: int
+
+    def start_of(self, key: bytes, position: int) -> int:
+        """Say where the run begins that the next entry is in."""
+        return self.start if key[: self.width] == self.score else position
+
+    def see(self, key: bytes, position: int) -> list[tuple[int, int]]:
+        """Go on to the next entry; gives from where to where the run went that it ends, if any."""
+        score = key[: self.width]
+        if score == self.score:
+            return []
+        ended = [] if self.score is None else [(self.start, position)]
+        self.score, self.start = score, position
+        return ended

@@ -1,6 +1,7 @@
 """Reading archives: a board's complete ones, and their pages with the ranks of then."""
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from core.archive_items import RESERVED, archive_key, query_archive
@@ -16,12 +17,11 @@ from core.rank_key import instant
 from core.taking import About, find_archive, listing, rows_chunk, tie_chunk
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
 Item = dict[str, Any]
 
+SHOWN = timedelta(minutes=1)  # for so long the index may still show who is gone
 _LONGEST_ID = 1024  # bytes; a board's id takes up to 256 of it
 
 
@@ -52,10 +52,11 @@ def archives_page(db: Database, board: Board, limit: int, next_token: str | None
     return Page([_listed(board, item) for item in items], token)
 
 
-def listed_archives(db: Database, board_id: str, generation: str) -> Iterator[str]:
-    """Name a board's complete archives, oldest first: a read unit for each 4 KB."""
+def listed_archives(db: Database, board_id: str, generation: str) -> Iterator[tuple[str, datetime]]:
+    """Name a board's complete archives, oldest first, and when they were taken: a read unit for each 4 KB."""
     for item in query_archive(db, listing(board_id, generation)):
-        yield item["chunk"]["S"].partition(SEPARATOR)[2]
+        moment, _, name = item["chunk"]["S"].partition(SEPARATOR)
+        yield name, instant(int(moment))
 
 
 def archive_entries(
@@ -82,7 +83,11 @@ def archive_entries(
     size, total = int(progress["size"]["N"]), int(progress["total"]["N"])
     last = min(first + limit, size)
     chunks = _chunks(db, about, first, last) if first < last else []
-    forgotten = {item["participant"]["S"] for _, _, item in left(db, Chore.FORGET)}
+    forgotten = {
+        item["participant"]["S"]
+        for _, _, item in left(db, Chore.FORGET)
+        if may_hold(about.taken_at, instant(int(item["asked_at"]["N"])))
+    }
     rows, ties = _ranked(db, about, chunks, last)
     page = [
         (
@@ -92,6 +97,11 @@ def archive_entries(
         for at in range(first, last)
     ]
     return Page(page, encode_token(name, str(last).encode()) if last < size else None)
+
+
+def may_hold(taken_at: datetime, asked_at: datetime) -> bool:
+    """Say whether an archive may hold who was to be forgotten at an instant; who came back since may stay."""
+    return taken_at < asked_at + SHOWN
 
 
 def _seen(row: Row, forgotten: set[str]) -> Row:

@@ -27,7 +27,7 @@ from core.moderation import items_of
 from core.nodes import partitions, query_nodes
 from core.parallel import batched
 from core.period_archives import ended_partition
-from core.periods import is_kept, period_end, periods_kept
+from core.periods import periods_used
 from core.rank_key import instant
 from core.tables import RANK_INDEX
 from core.taking import board_of, listing
@@ -76,7 +76,7 @@ def delete_rest(
 
 def _entries(db: Database, board: Board) -> Iterator[list["Key"]]:
     """Give the keys of a board's entries, some at a time, until there are none."""
-    for period in _periods(board):
+    for period in periods_used(board, datetime.now(UTC)):
         standings = standings_key(board.id, period, board.generation)
         for partition in rank_shards(board, standings):
             for some in batched(_ranked(db, partition, standings), _AT_ONCE):
@@ -87,15 +87,6 @@ def _entries(db: Database, board: Board) -> Iterator[list["Key"]]:
             for participant_id in some
             for item in items_of(db, board, participant_id)
         ]
-
-
-def _periods(board: Board) -> Iterator[str]:
-    """Name every period that may hold entries or counters of a board."""
-    oldest = board.created_at - timedelta(hours=board.retention.grace_hours)
-    for period in periods_kept(board, datetime.now(UTC)):
-        end = period_end(board, period)
-        if end is None or (end >= oldest and (board.version > 1 or is_kept(board, period))):
-            yield period
 
 
 def _ranked(db: Database, partition: str, standings: str) -> Iterator[str]:
@@ -119,7 +110,7 @@ def _ranked(db: Database, partition: str, standings: str) -> Iterator[str]:
 
 def _others(db: Database, board: Board) -> Iterator[tuple[str, list["Key"]]]:
     """Give the keys of all else that is a board's, some at a time, each with its table."""
-    archives = [*listed_archives(db, board.id, board.generation)]
+    archives = [name for name, _ in listed_archives(db, board.id, board.generation)]
     pending = [
         name for _, name, _ in left(db, Chore.ARCHIVE) if board_of(name) == (board.id, board.generation)
     ]
@@ -136,7 +127,7 @@ def _others(db: Database, board: Board) -> Iterator[tuple[str, list["Key"]]]:
     # Only now: they name what has just been deleted.
     if pending:
         yield db.tables.archives, [chore_key(Chore.ARCHIVE, name) for name in pending]
-    for period in _periods(board):
+    for period in periods_used(board, datetime.now(UTC)):
         standings = standings_key(board.id, period, board.generation)
         for partition in (*partitions(board, standings), live_partition(standings)):
             for nodes in batched(query_nodes(db, partition, ""), _AT_ONCE):

@@ -8,12 +8,12 @@ What stays for 30 days is the id alone, where the entries were: it is what late 
 """
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from core.archive_items import archive_key, query_archive
 from core.archive_rows import erased, pack, unpack
-from core.archives import listed_archives
+from core.archives import SHOWN, listed_archives, may_hold
 from core.audit import AuditAction, Deed, forget_name, participant_hash, record
 from core.boards import Boards
 from core.chores import Chore, Item, ask, done, left, note
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from core.model import Board
-
-# An archive that was begun before, or while the index still showed the entries, may hold the participant.
-_SHOWN = timedelta(minutes=1)
 
 
 def forget_participant(db: Database, boards: Boards, participant_id: str, deed: Deed) -> int:
@@ -81,15 +78,16 @@ def erase_from_archives(db: Database, boards: Boards, name: str, chore: Item, se
     """
     until = time.monotonic() + seconds
     participant_id = chore["participant"]["S"]
+    asked_at = instant(int(chore["asked_at"]["N"]))
     after = chore["after"]["S"] if "after" in chore else ""
     for board in _boards(boards, after):
-        for archive in listed_archives(db, board.id, board.generation):
-            _erase_rows(db, archive, participant_id)
+        for archive, taken_at in listed_archives(db, board.id, board.generation):
+            if may_hold(taken_at, asked_at):
+                _erase_rows(db, archive, participant_id)
         note(db, Chore.FORGET, name, after={"S": board.id})
         if time.monotonic() > until:
             return False
-    asked_at = instant(int(chore["asked_at"]["N"]))
-    if datetime.now(UTC) < asked_at + _SHOWN or _may_hold(db, asked_at):
+    if datetime.now(UTC) < asked_at + SHOWN or _is_being_taken(db, asked_at):
         note(db, Chore.FORGET, name, after={"S": ""})
         return False
     db.client.transact_write_items(TransactItems=[done(db, Chore.FORGET, name)])
@@ -122,10 +120,10 @@ def _erase_rows(db: Database, archive: str, participant_id: str) -> None:
         )
 
 
-def _may_hold(db: Database, asked_at: datetime) -> bool:
+def _is_being_taken(db: Database, asked_at: datetime) -> bool:
     """Say whether an archive is being taken that may hold who was to be forgotten at an instant."""
     for _, archive, _ in left(db, Chore.ARCHIVE):
         found = find_archive(db, archive)
-        if found and found[0].taken_at < asked_at + _SHOWN:
+        if found and may_hold(found[0].taken_at, asked_at):
             return True
     return False

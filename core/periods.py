@@ -131,9 +131,16 @@ def periods_kept(board: Board, now: datetime) -> Iterator[str]:
             key = period_before(key)
 
 
-def is_kept(board: Board, period: str) -> bool:
-    """Say whether the board keeps periods of an explicit key's kind, as it is now."""
-    return _kind_of(period) in board.periods
+def periods_used(board: Board, now: datetime) -> Iterator[str]:
+    """Name every period, of those that may hold entries now, that was not over before the board was made.
+
+    Without the kinds that it does not keep, if it has never been changed.
+    """
+    oldest = board.created_at - timedelta(hours=board.retention.grace_hours)
+    for period in periods_kept(board, now):
+        end = period_end(board, period)
+        if end is None or (end >= oldest and (board.version > 1 or _kind_of(period) in board.periods)):
+            yield period
 
 
 def period_before(period: str) -> str:

@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from core.archive_items import archive_key, query_archive
-from core.archive_rows import CHUNK_BYTES, CHUNK_ROWS, Row, pack, row_of, size_of, unpack
+from core.archive_rows import CHUNK_BYTES, CHUNK_ROWS, Row, Ties, pack, row_of, size_of, unpack
 from core.board import board_from_json, board_to_json
 from core.chores import Chore, ask, done
 from core.database import Database, lost_race
@@ -238,7 +238,9 @@ class _Taker:
                     entries.append(entry)
                     rows.append(row)
             last = item
-        ties = _Ties(progress, score_bytes(self._about.board))
+        score = bytes(progress["tie"]["B"]) if "tie" in progress else None
+        begun = int(progress["tie_start"]["N"]) if "tie_start" in progress else 0
+        ties = Ties(score_bytes(about.board), score, begun)
         first = ties.start_of(entries[0].rank_key, position) if entries else position
         ended = [tie for at, one in enumerate(entries, start=position) for tie in ties.see(one.rank_key, at)]
         # Only of the run that an earlier chunk ends in, the end is not in its own chunk.
@@ -253,8 +255,9 @@ class _Taker:
         goes_on: dict[str, AttributeValueTypeDef] = {
             "position": {"N": str(position + len(entries))},
             "after": {"B": bytes(last["rank_key"]["B"])},
-            **ties.state(),
         }
+        if ties.score is not None:
+            goes_on |= {"tie": {"B": ties.score}, "tie_start": {"N": str(ties.start)}}
         return [self._progress(progress, goes_on), *writes]
 
     def _end(self, progress: "Item", size: int) -> "list[TransactWriteItemTypeDef]":
@@ -312,31 +315,3 @@ class _Taker:
                 "ExpressionAttributeValues": {**values, **{f":{name}": sets[name] for name in sets}},
             }
         }
-
-
-class _Ties:
-    """Runs of equal scores, as they go by: the one under way, and where it began."""
-
-    def __init__(self, progress: "Item", score_width: int) -> None:
-        self._width = score_width
-        self._score = bytes(progress["tie"]["B"]) if "tie" in progress else None
-        self._start = int(progress["tie_start"]["N"]) if "tie_start" in progress else 0
-
-    def start_of(self, rank_key: bytes, position: int) -> int:
-        """Say where the run begins that the next entry is in."""
-        return self._start if rank_key[: self._width] == self._score else position
-
-    def see(self, rank_key: bytes, position: int) -> list[tuple[int, int]]:
-        """Go on to the next entry; gives the run that it ends, if any."""
-        score = rank_key[: self._width]
-        if score == self._score:
-            return []
-        ended = [] if self._score is None else [(self._start, position)]
-        self._score, self._start = score, position
-        return ended
-
-    def state(self) -> "dict[str, AttributeValueTypeDef]":
-        """Give what the next chunk goes on from."""
-        if self._score is None:
-            return {}
-        return {"tie": {"B": self._score}, "tie_start": {"N": str(self._start)}}

@@ -29,7 +29,7 @@ from core.keys import standings_key
 from core.model import Board, CounterMode
 from core.nodes import now_ms
 from core.parallel import batched
-from core.periods import periods_kept
+from core.periods import periods_used
 from core.standings import size
 from local.backup_file import append_page, digest, read_items, write_json
 from local.counters import followed
@@ -303,7 +303,7 @@ def _note_progress(db: Database, backup_id: str, what: str, count: int) -> None:
 def _count(stack: Stack, board: Board) -> int:
     """See a board's entries counted; gives how many take a rank, in all its periods."""
     total = 0
-    for period in periods_kept(board, datetime.now(UTC)):
+    for period in periods_used(board, datetime.now(UTC)):
         if not read_run(stack.db, board, period, 1):
             continue
         standings = standings_key(board.id, period, board.generation)

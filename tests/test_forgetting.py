@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core import forgetting, taking
+from core import taking
 from core.archive_rows import unpack
 from core.archives import archive_entries
 from core.audit import Deed, all_records, participant_hash
@@ -32,7 +32,8 @@ DEED = Deed("ops", NOW + timedelta(hours=1), "asked by letter")
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forgetting, "_SHOWN", timedelta(0))
+    monkeypatch.setattr("core.archives.SHOWN", timedelta(0))
+    monkeypatch.setattr("core.forgetting.SHOWN", timedelta(0))
 
 
 def mentions(db: Database, text: str) -> list[dict[str, Any]]:
@@ -192,3 +193,18 @@ def test_over_graphql(db: Database, boards: Boards) -> None:
         ("", 1),
         ("bob", 2),
     ]
+
+
+def test_who_comes_back_is_in_later_archives(db: Database, boards: Boards) -> None:
+    twin, early = begin(db, boards)
+    forget_participant(db, boards, WHO, DEED)
+    submit_to(db, twin.board, WHO, (3,), DEED.at + timedelta(hours=1))
+    late = begin_archive(db, twin.board, ALL_TIME, DEED.at + timedelta(hours=2))
+    take_archive(db, late, 1e9)
+
+    def shown(name: str) -> bool:
+        return WHO in [one.participant_id for one, _ in archive_entries(db, name, 10).items]
+
+    assert (shown(early), shown(late)) == (False, True)
+    finish(db, boards)
+    assert (shown(early), shown(late)) == (False, True)

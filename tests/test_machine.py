@@ -185,6 +185,17 @@ class BoardMachine(RuleBasedStateMachine):
             self.twin.hide(participant)
         self._stream.give(cuts)
 
+    @rule(participant=participants, at=st.integers(0, 3))
+    def forget(self, participant: str, at: int) -> None:
+        """Forgotten on every board, also on those of earlier examples."""
+        self.twin.forget(participant, at)
+        self._stream.give()
+
+    @rule()
+    def archive(self) -> None:
+        """An archive has the standings and ranks of now, and keeps them."""
+        self.twin.check_archives()
+
     @invariant()
     def every_read_agrees(self) -> None:
         if hasattr(self, "twin"):

@@ -2,23 +2,34 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
 from core.audit import AuditAction, Deed, all_records
+from core.board import define_board
 from core.boards import Boards
 from core.database import Database
 from core.deltas import read_change
-from core.errors import EntryNotFound, EntryRemoved, InvalidInput, LeaderboardClosed
+from core.errors import (
+    EntryNotFound,
+    EntryRemoved,
+    InvalidInput,
+    LeaderboardClosed,
+    LeaderboardNotFound,
+    VersionConflict,
+)
 from core.items import entry_key
 from core.marks import marked
-from core.model import CounterMode, ScorePolicy
+from core.model import CounterMode, PeriodKind, ScorePolicy
 from core.moderation import hide_entry, remove_entry, restore_entry
-from core.standings import entry
-from core.submit import Submission, submit_scores
-from tests.dying import dying_at_each_request
+from core.parallel import run_all
+from core.periods import periods_reached
+from core.standings import entries, entry, size
+from core.submit import Submission, submit_score, submit_scores
+from tests.dying import dying_at_each_request, fresh_boards
 from tests.graphql_api import SUBMIT, Api
 from tests.twin import ALL_TIME, LONG_AGO, NOW, Twin, submit_to
 
@@ -256,3 +267,105 @@ def test_nobody_is_moderated_by_a_name_that_only_looks_alike(db: Database, board
     twin.check_own("e\u0301")
     assert list(marked(db, twin.board)) == ["é"]
     assert LONG_AGO.at < NOW
+
+
+ON_PERIODS = [PeriodKind.ALL_TIME, PeriodKind.DAILY, PeriodKind.WEEKLY]
+
+
+def standing(db: Database, twin: Twin, participant: str, when: datetime) -> dict[str, bool]:
+    """Whether each entry of a participant is hidden, by period, as of a moment."""
+    periods = periods_reached(twin.board, when, when)
+    found = {period: entry(db, twin.board, period, participant) for period in periods}
+    return {period: one.hidden for period, one in found.items() if one}
+
+
+@pytest.mark.parametrize("policy", ScorePolicy)
+@pytest.mark.parametrize("mode", [CounterMode.STREAM, CounterMode.TRANSACTIONAL])
+def test_who_is_hidden_stays_so_in_periods_that_begin_later(
+    db: Database, boards: Boards, drain: Drain, policy: ScorePolicy, mode: CounterMode
+) -> None:
+    twin = Twin.make(
+        db, boards, periods=ON_PERIODS, policy=policy, counter_mode=mode, peak_writes_per_second=1
+    )
+    tomorrow = NOW + timedelta(days=1)
+    submit_score(db, twin.board, Submission("p", ["5"], NOW), now=NOW)
+    hide_entry(db, twin.board, "p", DEED)
+    submit_score(db, twin.board, Submission("p", ["7"], tomorrow), now=tomorrow)
+    assert standing(db, twin, "p", tomorrow) == {
+        "all-time": True,
+        "daily-2026-12-01": True,
+        "weekly-2026-W49": True,
+    }
+    drain()
+    for period in ("all-time", "daily-2026-11-30", "daily-2026-12-01", "weekly-2026-W49"):
+        assert size(db, twin.board, period) == 0
+        assert entries(db, twin.board, period, 10).items == []
+    restore_entry(db, twin.board, "p", DEED)
+    drain()
+    assert set(standing(db, twin, "p", tomorrow).values()) == {False}
+    assert [size(db, twin.board, period) for period in ("all-time", "daily-2026-12-01")] == [1, 1]
+
+
+def test_a_late_retry_is_refused_in_periods_that_the_removed_were_not_in(
+    db: Database, boards: Boards
+) -> None:
+    """As a score of yesterday, sent today for the first time, after the removal."""
+    twin = Twin.make(db, boards, periods=ON_PERIODS)
+    yesterday = NOW - timedelta(hours=13)
+    submit_score(db, twin.board, Submission("p", ["5"], NOW), now=NOW)
+    remove_entry(db, twin.board, "p", at(5))
+    for offers in (
+        [Submission("p", ["9"], yesterday)],
+        [Submission("p", ["9"], yesterday, submission_id="x")],
+    ):
+        [outcome] = submit_scores(db, twin.board, offers, now=NOW + timedelta(seconds=9))
+        assert isinstance(outcome, EntryRemoved)
+    assert standing(db, twin, "p", yesterday) == {}
+    assert standing(db, twin, "p", NOW) == {}
+
+
+def test_an_update_names_the_version_that_it_read(db: Database, boards: Boards) -> None:
+    twin = Twin.make(db, boards)
+    others = fresh_boards(db)
+    assert others.update(twin.board.id, 1, title="one").version == 2
+    with pytest.raises(VersionConflict):
+        boards.update(twin.board.id, 1, title="two")
+    closed = boards.close(twin.board.id, DEED)  # needs none, and counts as a change
+    with pytest.raises(VersionConflict):
+        others.update(twin.board.id, 2, title="two")
+    assert others.update(twin.board.id, closed.version, title="two").closed
+    boards.delete(twin.board.id, DEED)
+    with pytest.raises(LeaderboardNotFound):
+        others.update(twin.board.id, 4, title="three")
+    again = boards.create(define_board(id=twin.board.id, now=NOW))
+    with pytest.raises(VersionConflict):
+        others.update(again.id, 4, title="of another board")
+    assert boards.get(again.id).title is None
+
+
+def test_of_many_updates_of_one_version_one_is_made(db: Database, boards: Boards) -> None:
+    twin = Twin.make(db, boards)
+
+    def update(number: int) -> bool:
+        try:
+            fresh_boards(db).update(twin.board.id, 1, title=f"{number}")
+        except VersionConflict:
+            return False
+        return True
+
+    assert sum(run_all([partial(update, number) for number in range(8)])) == 1
+    assert boards.get(twin.board.id).version == 2
+
+
+def test_boards_are_listed_page_by_page(db: Database, boards: Boards) -> None:
+    names = sorted(Twin.make(db, boards).board.id for _ in range(7))
+    boards.delete(names.pop(3), DEED)
+    found: list[str] = []
+    token: str | None = None
+    while True:
+        page = boards.page(2, token)
+        found += [one.id for one in page.items]
+        token = page.next_token
+        if token is None:
+            break
+    assert found == names

@@ -9,17 +9,21 @@ from typing import Any
 
 import pytest
 
+from core.archives import archive_entries
 from core.audit import Deed
 from core.board import define_board
 from core.boards import Boards
+from core.chores import Chore, left
 from core.database import Database
 from core.errors import EntryRemoved, InvalidScore
+from core.forgetting import erase_from_archives, forget_participant
 from core.keys import standings_key
 from core.model import Board, Entry, Page, Rank, RankStrategy, ScoreKind, SubmitResult
 from core.moderation import hide_entry, remove_entry, restore_entry
 from core.ranking import ranks
 from core.standings import around, entries, entries_of, entry, participant_entries, size, top
 from core.submit import Submission, submit_score
+from core.taking import begin_archive, take_archive
 from tests.oracle import Bucket, Oracle, OutOfBounds, Place, Removed, Standing
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -27,6 +31,7 @@ ALL_TIME = "all-time"
 ABSENT = "nobody"
 EXACT = (RankStrategy.INDEX, RankStrategy.TREE, RankStrategy.LADDER, RankStrategy.AUTO)
 LONG_AGO = Deed("tests", datetime(1970, 1, 1, tzinfo=UTC))  # a removal that holds no score back
+YESTERDAY = NOW - timedelta(days=1)
 _numbers = itertools.count()
 
 
@@ -39,6 +44,8 @@ class Twin:
     board: Board
     period: str = ALL_TIME
     oracle: Oracle = field(init=False)
+    forgotten: list[str] = field(default_factory=list)
+    archived: dict[str, tuple[int, list[tuple[Standing, Place | None]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.oracle = Oracle(
@@ -95,7 +102,34 @@ class Twin:
         assert not restored.hidden
         assert standing_of(restored) == self.oracle.entries[participant]
 
+    def forget(self, participant: str, at: int) -> None:
+        """Forget a participant, `at` seconds after noon, and see the archives gone through."""
+        deed = replace(LONG_AGO, at=NOW + timedelta(seconds=at))
+        self.oracle.remove(participant, deed.at)
+        forget_participant(self.db, self.boards, participant, deed)
+        for _, name, chore in left(self.db, Chore.FORGET):
+            assert erase_from_archives(self.db, self.boards, name, chore, 1e9)
+        self.forgotten.append(participant)
+
     # Reads, compared
+
+    def check_archives(self) -> None:
+        """Take an archive; it, and every one before, has the standings of then without who was forgotten."""
+        name = begin_archive(
+            self.db, self.board, self.period, YESTERDAY + timedelta(minutes=len(self.archived))
+        )
+        assert take_archive(self.db, name, 1e9)
+        placed = [(one, self.oracle.place(one.participant)) for one in self.oracle.ranked()]
+        self.archived[name] = (len(self.forgotten), placed)
+        for archive, (before, then) in self.archived.items():
+            gone = set(self.forgotten[before:])
+            found = archive_entries(self.db, archive, 1000).items
+            assert [
+                (one.participant_id, one.score, one.achieved_at, place_of(rank)) for one, rank in found
+            ] == [
+                ("" if one.participant in gone else one.participant, one.score, one.achieved_at, place)
+                for one, place in then
+            ]
 
     @property
     def standings(self) -> str:

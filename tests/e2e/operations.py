@@ -76,6 +76,10 @@ def _refused(name: str, **changes: Any) -> Operation:
     return Operation(name, SUBMIT, {"input": offer}, signed=True)
 
 
+def _signed(name: str, mutation: str) -> Operation:
+    return Operation(name, f"mutation {{ {mutation} }}", signed=True)
+
+
 def _days(name: str, **changes: Any) -> Operation:
     offer = {
         "leaderboardId": "days",
@@ -178,7 +182,21 @@ WRITES = [
         {"input": top_change(entries='[{"a":["ü"]}]')},
         signed=True,
     ),
-    Operation("archive", 'mutation { archiveLeaderboard(leaderboardId: "race") { id } }', signed=True),
+    _signed("hide", 'hideEntry(leaderboardId: "race", participantId: "driver-10", reason: "R") { hidden }'),
+    _signed("restore", 'restoreEntry(leaderboardId: "race", participantId: "driver-10") { hidden }'),
+    _signed("hide nobody", 'hideEntry(leaderboardId: "race", participantId: "nobody") { hidden }'),
+    _signed("forget nobody", 'forgetParticipant(id: "nobody") { id entriesRemoved }'),
+    _signed("close", 'closeLeaderboard(id: "race") { closed }'),
+    _refused("closed"),
+    _signed("reopen", 'reopenLeaderboard(id: "race") { closed }'),
+    _signed(
+        "archive",
+        """archiveLeaderboard(leaderboardId: "race", limit: 5) { period size complete
+          entries(limit: 3) { items { participant { id } score { value } rank { rank position } } } }""",
+    ),
+    Operation("create what goes", CREATE, {"input": {"id": "gone"}}, signed=True),
+    _signed("delete", 'deleteLeaderboard(id: "gone") { id }'),
+    _signed("delete again", 'deleteLeaderboard(id: "gone") { id }'),
 ]
 
 READS = [
@@ -232,7 +250,11 @@ READS = [
         "a token of another list",
         'query { leaderboard(id: "race") { entries(nextToken: "no") { nextToken } } }',
     ),
-    Operation("archives", 'query { leaderboard(id: "race") { id archives { nextToken } } }'),
+    Operation(
+        "archives",
+        """query { leaderboard(id: "race") { id archives { nextToken items { size period
+          entries(limit: 2) { items { participant { id } rank { rank position } } } } } } }""",
+    ),
     Operation(
         "periods",
         """query { leaderboard(id: "days") {

@@ -1,0 +1,109 @@
+"""`leaderboard export`, `delete` and `audit` as operators run them."""
+
+import os
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from core.audit import Deed
+from core.board import define_board
+from core.boards import Boards
+from core.database import Database
+from core.errors import LeaderboardNotFound
+from core.model import Board
+from core.moderation import hide_entry
+from core.submit import Submission, submit_score
+from core.tables import create_tables
+from local.cli import main
+from local.engine import Engine
+from local.stack import RunningStack, connect_local, recorded
+from local.stream_reader import StreamReader, connect_streams
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def db(engine: Engine, tmp_path: Path) -> Iterator[Database]:
+    """A running local stack, as commands find it."""
+    db = connect_local(engine.endpoint)
+    create_tables(db)
+    with recorded(tmp_path, RunningStack(engine.endpoint, "http://localhost/graphql", os.getpid())):
+        yield db
+
+
+@pytest.fixture
+def board(db: Database) -> Board:
+    boards = Boards(db, cache_seconds=0)
+    board = boards.create(define_board(id=f"board-{uuid.uuid4().hex}", now=NOW))
+    for number in range(3):
+        submit_score(db, board, Submission(f"p{number}", [str(number)], NOW), now=NOW)
+    StreamReader(db, boards, connect_streams(db)).drain()
+    return board
+
+
+def test_a_board_is_deleted_only_when_it_is_meant(
+    db: Database, board: Board, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = [board.id, "--data", str(tmp_path)]
+    assert main(["delete", *target]) == 2
+    assert "--yes" in capsys.readouterr().err
+    assert main(["delete", *target, "--yes", "--reason", "over"]) == 0
+    assert f"{board.id} is deleted, 3 entries" in capsys.readouterr().out
+    with pytest.raises(LeaderboardNotFound):
+        Boards(db).get(board.id)
+    assert main(["delete", *target, "--yes"]) == 0  # goes on where a killed one ended
+    assert main(["delete", "none", "--data", str(tmp_path), "--yes"]) == 1
+    assert "LeaderboardNotFound" in capsys.readouterr().err
+    assert main(["audit", *target]) == 0
+    told = capsys.readouterr().out
+    assert "DELETE" in told
+    assert "over" in told
+
+
+def test_the_record_is_printed_newest_first(
+    db: Database, board: Board, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hide_entry(db, board, "p1", Deed("ann", NOW, "bot"))
+    Boards(db, cache_seconds=0).close(board.id, Deed("bob", NOW.replace(hour=13)))
+    assert main(["audit", board.id, "--data", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert told.index("CLOSE") < told.index("HIDE")
+    assert all(word in told for word in ("ann", "bob", "bot", "p1"))
+
+
+def test_an_export_goes_to_a_file_or_to_stdout(
+    db: Database, board: Board, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = [board.id, "--data", str(tmp_path)]
+    assert main(["export", *target]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines() == [
+        "participantId,score,achievedAt,displayName,metadataJson",
+        "p2,2,2026-11-30T12:00:00Z,,",
+        "p1,1,2026-11-30T12:00:00Z,,",
+        "p0,0,2026-11-30T12:00:00Z,,",
+    ]
+    assert "leaderboard import" in printed.err
+    assert main(["export", *target, "-o", str(tmp_path / "x.csv")]) == 0
+    assert (tmp_path / "x.csv").read_text() == printed.out
+    assert main(["export", *target, "-o", str(tmp_path / "no" / "x.csv")]) == 2
+    assert main(["export", "none", "--data", str(tmp_path)]) == 1
+    assert main(["export", "--archive", "none", "--data", str(tmp_path)]) == 1
+    assert "ArchiveNotFound" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["export", "delete", "audit", "backup", "restore"])
+def test_each_command_says_what_it_does(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    assert "--stack" in capsys.readouterr().out
+
+
+def test_a_folder_that_holds_no_backup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "saved").mkdir()
+    assert main(["restore", str(tmp_path / "saved"), "--data", str(tmp_path / "new")]) == 2
+    assert "holds no backup" in capsys.readouterr().err
