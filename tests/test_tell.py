@@ -250,7 +250,7 @@ def test_everyone_knows_their_bucket_after_each_step(
     theatre = stage(counter_mode=mode, peak_writes_per_second=700, tie_break=TieBreak.LATEST)
     chance = random.Random(f"{mode} {kept}")
     people = [f"p{at}" for at in range(40)]
-    for step in range(10):
+    for step in range(8):
         for _ in range(chance.choice([1, 1, 2, 5])):
             one = chance.choice(people)
             if chance.random() < 0.15:
