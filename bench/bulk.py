@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.markdown import renew_section, table
-from core.archives import archive_entries
 from core.database import metered
+from core.lifecycle.archives import archive_entries
 from core.standings import entries
 from local.cli import main as leaderboard
 from local.stack import Stack, opened
@@ -119,7 +119,7 @@ def _stack(folder: Path) -> Iterator[Stack]:
 
 
 def _archive(stack: Stack) -> str:
-    from core.taking import begin_archive, take_archive  # noqa: PLC0415
+    from core.lifecycle.taking import begin_archive, take_archive  # noqa: PLC0415
 
     board = stack.boards.get(_BOARD)
     with metered() as meter:

@@ -2,7 +2,7 @@
 
 A crossing of a leaf's edge writes the root and two nodes below it. TRANSACTIONAL: each is held for the length
 of the transaction; another one that comes meanwhile is cancelled, and tries again after a while, as
-`core.entry_writes` does. INLINE: plain ADDs wait their turn. A partition takes 1,000 write units a second.
+`entry_writes.py` does. INLINE: plain ADDs wait their turn. A partition takes 1,000 write units a second.
 """
 
 import argparse
@@ -21,9 +21,9 @@ from rich.markdown import Markdown
 
 from bench.distributions import BY_NAME
 from bench.markdown import renew_section, table
-from core import entry_writes
+from core.counters.scale import counter_shards
 from core.model import CounterMode
-from core.scale import counter_shards
+from core.submission import entry_writes
 
 _FILE = Path("docs/capacity.md")
 _PARTITION_UNITS = 1_000  # a second

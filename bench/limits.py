@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.reads import WARM, BoardCosts, Place, RankRead
-from core.growth import GROW_AT, TIES_GROW_AT
+from core.counters.growth import GROW_AT, TIES_GROW_AT
 from core.model import RankStrategy
 
 _UNITS = 4.0

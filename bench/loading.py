@@ -21,14 +21,14 @@ from bench.growth_play import Played, items, play
 from bench.sizes import item_bytes
 from core import rank_key
 from core.boards import Boards
+from core.counters.nodes import node_key
+from core.counters.top import TOP_KEPT, TOP_NODE
 from core.database import Database, Tables, connect
 from core.items import entry_key
 from core.keys import rank_shard, shard_of, standings_key
 from core.model import Board
-from core.nodes import node_key
 from core.periods import ALL_TIME
 from core.tables import PROJECTED, create_tables, definitions
-from core.top import TOP_KEPT, TOP_NODE
 from local.engine import find_engine, free_port, running_engine, temporary_folder
 from local.errors import StackError
 

@@ -10,9 +10,10 @@ from bench.distributions import Distribution
 from bench.growth_play import Shape, shape_of
 from bench.loading import Filled, Progress, engine_with, entry_bytes
 from bench.probe import Probe, Reading
-from core.consistency import check
+from core.counters.consistency import check
+from core.counters.growth import TIES_GROW_AT, capacity
+from core.counters.trees import Trees
 from core.database import Database
-from core.growth import TIES_GROW_AT, capacity
 from core.keys import standings_key
 from core.model import Board, Entry, Rank, RankStrategy
 from core.pages import encode_token
@@ -20,7 +21,6 @@ from core.periods import ALL_TIME
 from core.rank_key import just_above, participant_of, score_bytes
 from core.ranking import ranks
 from core.standings import around, entries, entries_of, entry, top
-from core.trees import Trees
 
 _DELAY = 0.015  # seconds that each request waits, so that those sent at once overlap
 

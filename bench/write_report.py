@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bench.limits import Verdict
 from bench.markdown import table, verdicts
 from bench.writes import PACES, WRITERS, Pace, TraceCosts
-from core.growth import GROW_AT
+from core.counters.growth import GROW_AT
 from core.model import CounterMode
 
 _DENSE_UNITS = 0.05

@@ -13,16 +13,16 @@ from bench.probe import Probe, Reading
 from bench.seeds import SeedCost, multi_level, single_level
 from bench.trace import PER_SECOND, Scenario, Trace, Update, by_stream_shard
 from core.boards import Boards
-from core.consistency import check
+from core.counters.consistency import check
+from core.counters.growth import capacity, load_tree, twigs
+from core.counters.nodes import now_ms
+from core.counters.trees import Trees
 from core.database import Database
-from core.growth import capacity, load_tree, twigs
 from core.keys import standings_key
 from core.model import Board, CounterMode
-from core.nodes import now_ms
 from core.periods import ALL_TIME
 from core.stream import process
-from core.submit import Submission, submit_score
-from core.trees import Trees
+from core.submission.submit import Submission, submit_score
 
 # What Lambda's event source puts into one invocation at most.
 _BATCH_RECORDS = 10_000

@@ -6,16 +6,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from core.audit import AuditAction, Deed, record
 from core.board import board_from_json, board_to_json, check_periods, check_time_zone
 from core.buckets import check_buckets
-from core.chores import Chore, ask
+from core.counters.memory import REMEMBERED
 from core.database import Database, batch_get, lost_race
 from core.errors import LeaderboardExists, LeaderboardNotFound, Throttled, VersionConflict
 from core.ids import check_id, check_text
 from core.keys import SEPARATOR
+from core.lifecycle.audit import AuditAction, Deed, record
+from core.lifecycle.chores import Chore, ask
 from core.limits import MAX_BOARDS_PAGE, MAX_TITLE_BYTES, check_limit
-from core.memory import REMEMBERED
 from core.model import UNSET, Board, ClientAccess, Page, PeriodKind, RankBucket, Retention, Unset
 from core.pages import decode_token, encode_token
 from core.periods import change_zone

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 from botocore.config import Config
 from botocore.session import Session
 
+from core.counters.memory import Memory
 from core.errors import Throttled
-from core.memory import Memory
 from core.parallel import run_all
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.boards import Boards
-from core.chores import Chore, Item, done, left
+from core.counters.growth import grow_all
 from core.database import Database
-from core.deletion import delete_rest
-from core.forgetting import erase_from_archives
-from core.growth import grow_all
-from core.period_archives import archive_ended
-from core.taking import take_archive
+from core.lifecycle.chores import Chore, Item, done, left
+from core.lifecycle.deletion import delete_rest
+from core.lifecycle.forgetting import erase_from_archives
+from core.lifecycle.period_archives import archive_ended
+from core.lifecycle.taking import take_archive
 
 # Periods have ended hours before their archive is due, so that it hardly matters when it is looked for them.
 _LOOKED_EVERY = 300.0  # seconds

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from core.buckets import find_bucket
-from core.counting import Count, Counted, by_guess, by_index, by_ladder, by_tree, entries_at_most
+from core.counters.counting import Count, Counted, by_guess, by_index, by_ladder, by_tree, entries_at_most
+from core.counters.ladder import ladder, warm
+from core.counters.memory import REMEMBERED
+from core.counters.scale import counter_shards, static_depth
 from core.database import Database
 from core.index import units_of
 from core.keys import standings_key
-from core.ladder import ladder, warm
-from core.memory import REMEMBERED
 from core.model import Board, Entry, Rank, RankStrategy
 from core.rank_key import is_worst, just_above, score_bytes
-from core.scale import counter_shards, static_depth
 
 # So many cuts within a second are worth loading the ladder, which costs about as much as so many paths.
 LADDER_PAYS_AT = 16
@@ -37,7 +37,7 @@ def ranks(
     counted again, so a page costs hardly more than its first entry. Without `positions`, a rank whose leaf
     holds one score is told by the tree alone.
 
-    Costs what the strategy says in `core.counting`.
+    Costs what the strategy says in `core.counters.counting`.
     """
     wanted = [None if one.hidden else _marks(board, one, positions=positions) for one in entries]
     if not any(wanted):

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from core.boards import Boards
+from core.counters.nodes import read_size
+from core.counters.top import read_top
 from core.database import Database, batch_get
 from core.errors import InvalidInput
 from core.ids import check_id
@@ -14,11 +16,9 @@ from core.items import entry_from_item, entry_key, is_entry
 from core.keys import split_standings, standings_key
 from core.limits import MAX_ENTRIES_OF, MAX_PAGE, MAX_RADIUS, MAX_TOP, check_limit
 from core.model import Board, Entry, Page, Place
-from core.nodes import read_size
 from core.pages import decode_token, encode_token
 from core.parallel import run_all
 from core.periods import is_expired
-from core.top import read_top
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef

@@ -15,21 +15,21 @@ from functools import partial
 from typing import Any
 
 from core.boards import Boards
+from core.changes.moves import note_moves
+from core.counters.deltas import Change, Poison, placed, read_change
+from core.counters.growth import GROW_AT, capacity, mark_growing
+from core.counters.memory import REMEMBERED
+from core.counters.nodes import add_steps, counts_of, drop_guards, now_ms
+from core.counters.rewriting import rewrite_late
+from core.counters.scale import Path
+from core.counters.top import follow_top
+from core.counters.tree import Step, node_name
+from core.counters.trees import Gone, Trees
 from core.database import Database
-from core.deltas import Change, Poison, placed, read_change
-from core.growth import GROW_AT, capacity, mark_growing
 from core.keys import split_standings
-from core.memory import REMEMBERED
 from core.model import Board, CounterMode
-from core.moves import note_moves
-from core.nodes import add_steps, counts_of, drop_guards, now_ms
 from core.parallel import run_all
 from core.periods import is_expired
-from core.rewriting import rewrite_late
-from core.scale import Path
-from core.top import follow_top
-from core.tree import Step, node_name
-from core.trees import Gone, Trees
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ _MARK_SECONDS = 30  # a leaf is noted again after so long, should it still be fu
 class BatchReport:
     """What became of a batch: records counted, records set aside, the newest one's time.
 
-    `due` names the orders whose participants may have to be told of another rank bucket (core.tell).
+    `due` names the orders whose participants may have to be told of another rank bucket (core.changes.tell).
     """
 
     counted: int

@@ -20,14 +20,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core import consistency
-from core.archive_items import archive_key
 from core.board import board_from_json, board_to_json
+from core.counters import consistency
+from core.counters.nodes import now_ms
 from core.database import Database, batch_write
 from core.index import read_run
 from core.keys import standings_key
+from core.lifecycle.archive_items import archive_key
 from core.model import Board, CounterMode
-from core.nodes import now_ms
 from core.parallel import batched
 from core.periods import periods_used
 from core.standings import size

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from core import consistency
-from core.explain import explain
+from core.counters import consistency
+from core.counters.explain import explain
 from core.keys import standings_key
 from core.model import Board
 from core.periods import resolve_period

@@ -13,9 +13,9 @@ import time
 from collections import deque
 from typing import Any
 
-from core.archive_items import archive_key
 from core.database import Database
 from core.keys import SEPARATOR
+from core.lifecycle.archive_items import archive_key
 from core.model import Board
 from core.tables import TTL_ATTRIBUTE
 

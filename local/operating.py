@@ -9,12 +9,12 @@ from itertools import islice
 from rich.console import Console
 from rich.table import Table
 
-from core.audit import Deed, all_records
 from core.boards import deletion_name
-from core.chores import Chore, Item, left
-from core.deletion import delete_rest
 from core.errors import LeaderboardNotFound
 from core.keys import SEPARATOR
+from core.lifecycle.audit import Deed, all_records
+from core.lifecycle.chores import Chore, Item, left
+from core.lifecycle.deletion import delete_rest
 from core.periods import ALL_TIME
 from core.standings import size
 from local.errors import StackError

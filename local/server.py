@@ -12,8 +12,8 @@ from functools import partial
 from typing import NoReturn
 
 from core.boards import Boards
+from core.changes.events import Event, Published
 from core.database import Database
-from core.events import Event, Published
 from core.tables import create_tables
 from local import ADMIN_KEY, PUBLIC_KEY, graphiql, maintenance, sockets, tokens, web
 from local.engine import Engine, running_engine, temporary_folder

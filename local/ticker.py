@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterable
 
 from core.boards import Boards
+from core.changes.events import Publish
+from core.changes.moves import MARKS, TOLD_NODE
+from core.changes.tell import Again, tell
 from core.database import Database
-from core.events import Publish
 from core.keys import live_partition, split_standings
-from core.moves import MARKS, TOLD_NODE
-from core.tell import Again, tell
 
 _AT_ONCE = Again(0.0)
 _RETRY = Again(1.0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import InvalidInput, LeaderboardError
 from core.limits import MAX_SUBMISSIONS
-from core.submit import submit_scores
+from core.submission.submit import submit_scores
 from resolvers.context import Context
 from resolvers.inputs import SubmitScoreInput
 from resolvers.types.submission import SubmissionOutcome

@@ -7,8 +7,8 @@ from datetime import datetime
 import strawberry
 from strawberry import UNSET
 
+from core.changes.events import RankChangeCause
 from core.errors import InvalidInput
-from core.events import RankChangeCause
 from core.ids import check_id, check_text
 from core.limits import MAX_EVENT_BYTES
 from resolvers.arguments import given

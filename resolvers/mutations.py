@@ -7,11 +7,12 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from core import edit, forgetting, moderation
 from core.errors import LeaderboardNotFound
+from core.lifecycle import forgetting, moderation
+from core.lifecycle.taking import begin_archive, take_archive
 from core.periods import ALL_TIME, resolve_period
-from core.submit import submit_score
-from core.taking import begin_archive, take_archive
+from core.submission import edit
+from core.submission.submit import submit_score
 from resolvers.arguments import BoardId, ParticipantId, change, given, or_kept
 from resolvers.auth import AdminOnly, SignedIn
 from resolvers.bulk import submit_many

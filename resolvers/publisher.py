@@ -28,7 +28,7 @@ from botocore.httpsession import URLLib3Session
 from botocore.session import Session
 
 from core import scores
-from core.events import Event, Published, RankChange, TopChange
+from core.changes.events import Event, Published, RankChange, TopChange
 from core.limits import MAX_EVENT_BYTES
 from core.model import Entry
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from core.boards import Boards
+from core.changes.tell import Again
 from core.database import Meter, metered
 from core.stream import BatchReport, process
-from core.tell import Again
 from resolvers.observability import configure_logging, emit_metrics, request
 from resolvers.settings import Settings
 from resolvers.ticks import Ticks

@@ -9,8 +9,8 @@ from typing import Any
 
 from botocore.session import Session
 
-from core.memory import REMEMBERED
-from core.tell import Again
+from core.changes.tell import Again
+from core.counters.memory import REMEMBERED
 from resolvers.settings import Settings
 
 _BATCH = 10  # messages a request

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from core import edges, growth, nodes, trees
-from core.growth import grow, load_tree
-from core.trees import LEAD, TRUST, Trees
+from core.counters import edges, growth, nodes, trees
+from core.counters.growth import grow, load_tree
+from core.counters.trees import LEAD, TRUST, Trees
 from tests.twin import Twin
 
 _STEPS = 100  # many more than any board of a test takes

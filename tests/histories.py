@@ -8,17 +8,18 @@ from typing import Any
 
 import pytest
 
-from core import consistency, edges, growth, rank_key, stream
+from core import rank_key, stream
 from core.board import define_board
 from core.boards import Boards
+from core.counters import consistency, edges, growth
+from core.counters.growth import grow
 from core.database import Database
-from core.growth import grow
 from core.items import entry_key
 from core.keys import rank_shard, shard_of, standings_key
+from core.lifecycle.moderation import remove_entry
 from core.model import Board, CounterMode
-from core.moderation import remove_entry
 from core.periods import ALL_TIME
-from core.submit import Submission, submit_score
+from core.submission.submit import Submission, submit_score
 from tests.deliveries import Deliveries, Records
 from tests.interleaving import Killed, Process, World, instant, virtual
 from tests.recount import Ranked, Tree, ranked, recount

@@ -16,10 +16,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from core import consistency, entry_writes, nodes, offer, parallel, stream, submit, trees
+from core import parallel, stream
 from core.boards import Boards
+from core.counters import consistency, nodes, trees
+from core.counters.memory import Memory
 from core.database import Database
-from core.memory import Memory
+from core.submission import entry_writes, offer, submit
 
 T = TypeVar("T")
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.counters.scale import counter_shards, static_edges
+from core.counters.top import TOP_KEPT
 from core.database import Database
 from core.model import Board
-from core.scale import counter_shards, static_edges
-from core.top import TOP_KEPT
 
 Item = dict[str, Any]
 

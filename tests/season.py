@@ -19,7 +19,7 @@ from core.boards import Boards
 from core.database import Database
 from core.errors import InvalidInput, InvalidScore, SubmissionConflict
 from core.model import Board, PeriodKind, Retention, SubmitResult
-from core.submit import Submission, submit_score, submit_scores
+from core.submission.submit import Submission, submit_score, submit_scores
 from tests.oracle import OutOfBounds
 from tests.twin import ALL_TIME, Twin, standing_of, written
 

@@ -12,7 +12,7 @@ from graphql import build_schema, is_object_type
 from core import ranking, standings
 from core.boards import Boards
 from core.database import Database
-from core.submit import Submission, submit_score
+from core.submission.submit import Submission, submit_score
 from resolvers.appsync import FIELDS, answer, caller_of
 from resolvers.schema import sdl
 from tests.appsync_service import DECLARED, AppSync

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from core import archives, taking
-from core.archive_items import query_archive
-from core.archives import archive_entries, archives_page
 from core.boards import Boards
-from core.chores import left
 from core.database import Database, metered
 from core.errors import ArchiveNotFound, InvalidInput
+from core.lifecycle import archives, taking
+from core.lifecycle.archive_items import query_archive
+from core.lifecycle.archives import archive_entries, archives_page
+from core.lifecycle.chores import left
+from core.lifecycle.taking import begin_archive, take_archive
 from core.model import Archive, Page, RankBucket, ScorePolicy
-from core.taking import begin_archive, take_archive
 from tests.dying import dying_at_each_request
 from tests.graphql_api import Api
 from tests.oracle import Oracle
@@ -103,7 +103,7 @@ def test_the_best_of_an_archive_are_ranked_on_the_whole_board(
 def test_scores_of_any_kind_and_texts_of_any_size_come_back(db: Database, boards: Boards) -> None:
     from core.board import ComponentInput
     from core.model import ScoreKind, SortOrder
-    from core.submit import Submission, submit_score
+    from core.submission.submit import Submission, submit_score
 
     twin = Twin.make(
         db,

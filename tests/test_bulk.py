@@ -12,20 +12,20 @@ from typing import Any
 
 import pytest
 
-from core.archives import archive_entries, archives_page
-from core.audit import Deed, all_records
 from core.board import ComponentInput
 from core.boards import Boards
+from core.counters.memory import Memory
 from core.database import Database, Tables, connect
 from core.errors import EntryRemoved
-from core.memory import Memory
+from core.lifecycle.archives import archive_entries, archives_page
+from core.lifecycle.audit import Deed, all_records
+from core.lifecycle.moderation import hide_entry, remove_entry, restore_entry
+from core.lifecycle.taking import begin_archive, take_archive
 from core.model import Board, CounterMode, Entry, PeriodKind, ScoreKind, ScorePolicy, SortOrder
-from core.moderation import hide_entry, remove_entry, restore_entry
 from core.ranking import ranks
 from core.standings import entries, size
-from core.submit import Submission, submit_score
+from core.submission.submit import Submission, submit_score
 from core.tables import create_tables
-from core.taking import begin_archive, take_archive
 from local import backup, exporting, importing
 from local.backup import back_up, restore
 from local.engine import Engine

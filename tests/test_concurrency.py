@@ -14,8 +14,8 @@ from core.board import ComponentInput
 from core.boards import Boards
 from core.database import Database
 from core.items import entry_key
+from core.lifecycle.moderation import remove_entry
 from core.model import ScorePolicy, SortOrder, SubmitResult, TieBreak
-from core.moderation import remove_entry
 from core.standings import entry
 from tests.oracle import Standing
 from tests.twin import ALL_TIME, LONG_AGO, NOW, Twin, standing_of, submit_to

@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from core import consistency, growth, nodes, trees
 from core.boards import Boards
-from core.consistency import check, rebuild
+from core.counters import consistency, growth, nodes, trees
+from core.counters.consistency import check, rebuild
+from core.counters.nodes import TREES_NODE, node_key
+from core.counters.scale import static_edges
+from core.counters.top import TOP_NODE
+from core.counters.tree import node_name
+from core.counters.trees import Trees
 from core.database import Database
 from core.items import entry_key
 from core.keys import rank_shard
+from core.lifecycle.moderation import remove_entry
 from core.model import CounterMode
-from core.moderation import remove_entry
-from core.nodes import TREES_NODE, node_key
 from core.periods import ALL_TIME
-from core.scale import static_edges
-from core.submit import Submission, submit_score
-from core.top import TOP_NODE
-from core.tree import node_name
-from core.trees import Trees
+from core.submission.submit import Submission, submit_score
 from local.stream_reader import StreamReader, connect_streams
 from tests.deliveries import Records
 from tests.histories import PARTICIPANTS, Life, small_leaves

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from core import growth, ladder
 from core.board import ComponentInput
 from core.boards import Boards
+from core.counters import growth, ladder
+from core.counters.nodes import partitions
 from core.database import Database, metered
 from core.model import CounterMode, Entry, Rank, RankStrategy
-from core.nodes import partitions
 from core.ranking import ranks
 from core.standings import entries, entry, top
 from tests.graphql_api import Api

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from core import consistency, growth, trees
 from core.board import define_board
+from core.counters import consistency, growth, trees
+from core.counters.nodes import node_key
+from core.counters.tree import node_name
 from core.keys import standings_key
 from core.model import PeriodKind
-from core.nodes import node_key
-from core.submit import Submission, submit_score
-from core.tree import node_name
+from core.submission.submit import Submission, submit_score
 from local.cli import main
 from local.stack import opened
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from core import nodes, top
+from core.counters import nodes, top
 from core.database import Database
 from tests.deliveries import Records
 from tests.histories import Life, small_leaves

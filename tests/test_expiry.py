@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from core import consistency
 from core.boards import Boards
+from core.counters import consistency
+from core.counters.growth import grow_all, growing, mark_growing
 from core.database import Database, metered
-from core.growth import grow_all, growing, mark_growing
 from core.keys import standings_key
 from core.model import Board, CounterMode, Retention
 from core.periods import expires_at, periods_reached
@@ -33,7 +33,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
             def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]
                 return now
 
-        for module in ("core.stream", "core.growth", "core.standings"):
+        for module in ("core.stream", "core.counters.growth", "core.standings"):
             monkeypatch.setattr(f"{module}.datetime", Clock)
 
     return show

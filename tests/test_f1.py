@@ -17,8 +17,8 @@ import pytest
 from core import ranking, standings
 from core.boards import Boards
 from core.database import Database
+from core.lifecycle.moderation import remove_entry
 from core.model import Board, Entry, Rank
-from core.moderation import remove_entry
 from core.periods import ALL_TIME
 from local import f1
 from local.cli import main

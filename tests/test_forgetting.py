@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from core import taking
-from core.archive_rows import unpack
-from core.archives import archive_entries
-from core.audit import Deed, all_records, participant_hash
 from core.boards import Boards
-from core.chores import Chore, left
 from core.database import Database
 from core.errors import EntryRemoved, InvalidInput
-from core.forgetting import erase_from_archives, forget_participant
+from core.lifecycle import taking
+from core.lifecycle.archive_rows import unpack
+from core.lifecycle.archives import archive_entries
+from core.lifecycle.audit import Deed, all_records, participant_hash
+from core.lifecycle.chores import Chore, left
+from core.lifecycle.forgetting import erase_from_archives, forget_participant
+from core.lifecycle.moderation import hide_entry
+from core.lifecycle.taking import begin_archive, take_archive
 from core.maintenance import Maintenance
 from core.model import PeriodKind
-from core.moderation import hide_entry
-from core.submit import Submission, submit_score
-from core.taking import begin_archive, take_archive
+from core.submission.submit import Submission, submit_score
 from tests.dying import dying_at_each_request, fresh_boards
 from tests.graphql_api import Api
 from tests.test_deletion import scan
@@ -32,8 +32,8 @@ DEED = Deed("ops", NOW + timedelta(hours=1), "asked by letter")
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.archives.SHOWN", timedelta(0))
-    monkeypatch.setattr("core.forgetting.SHOWN", timedelta(0))
+    monkeypatch.setattr("core.lifecycle.archives.SHOWN", timedelta(0))
+    monkeypatch.setattr("core.lifecycle.forgetting.SHOWN", timedelta(0))
 
 
 def mentions(db: Database, text: str) -> list[dict[str, Any]]:

@@ -2,10 +2,10 @@
 
 import pytest
 
+from core.counters.trees import AHEAD
 from core.database import Database
 from core.stream import process
-from core.submit import Submission, submit_score
-from core.trees import AHEAD
+from core.submission.submit import Submission, submit_score
 from tests.deliveries import Records
 from tests.histories import PARTICIPANTS, Life, small_leaves
 from tests.interleaving import instant

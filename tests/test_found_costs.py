@@ -10,7 +10,7 @@ from core.model import CounterMode, RankStrategy
 from core.periods import ALL_TIME
 from core.ranking import ranks
 from core.standings import entries_of
-from core.submit import Submission, submit_scores
+from core.submission.submit import Submission, submit_scores
 from tests.twin import NOW, Twin
 
 Drain = Callable[[], int]

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from core import consistency
-from core.consistency import check, rebuild
+from core.counters import consistency
+from core.counters.consistency import check, rebuild
+from core.counters.top import Top
+from core.counters.trees import Trees
 from core.database import Database
-from core.edit import remove_entry
-from core.submit import Submission, submit_score
-from core.top import Top
-from core.trees import Trees
+from core.submission.edit import remove_entry
+from core.submission.submit import Submission, submit_score
 from tests.deliveries import Records
 from tests.histories import PARTICIPANTS, Life, small_leaves
 from tests.interleaving import Process, instant

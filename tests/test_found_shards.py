@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from core.boards import Boards
-from core.consistency import check
+from core.counters.consistency import check
 from core.database import Database
 from core.items import entry_key
 from core.model import CounterMode

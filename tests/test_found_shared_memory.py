@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from core import counting, nodes, trees
 from core.boards import Boards
+from core.counters import counting, nodes, trees
+from core.counters.nodes import TREES_NODE, node_key
+from core.counters.trees import Trees
 from core.database import Database
 from core.model import RankStrategy
-from core.nodes import TREES_NODE, node_key
 from core.periods import ALL_TIME
 from core.ranking import ranks
 from core.standings import entry
-from core.submit import Submission, submit_score
-from core.trees import Trees
+from core.submission.submit import Submission, submit_score
 from tests.deliveries import Records
 from tests.histories import Life, small_leaves
 from tests.interleaving import instant

@@ -10,7 +10,7 @@ from core.boards import Boards
 from core.database import Database
 from core.items import entry_key
 from core.model import Board, Entry, Rank, RankStrategy
-from core.submit import Submission, submit_score
+from core.submission.submit import Submission, submit_score
 from tests.graphql_api import Api
 
 

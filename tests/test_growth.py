@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from core import growth
-from core.consistency import check
+from core.counters import growth
+from core.counters.consistency import check
+from core.counters.growth import grow, grow_all, mark_growing
+from core.counters.nodes import node_key
+from core.counters.trees import AHEAD, LEAD, TRUST
 from core.database import Database
-from core.growth import grow, grow_all, mark_growing
 from core.items import entry_key
 from core.keys import rank_shard, shard_of
+from core.lifecycle.moderation import remove_entry
 from core.model import CounterMode, ScorePolicy
-from core.moderation import remove_entry
-from core.nodes import node_key
 from core.periods import ALL_TIME
-from core.submit import Submission, submit_score
-from core.trees import AHEAD, LEAD, TRUST
+from core.submission.submit import Submission, submit_score
 from tests.deliveries import Records
 from tests.histories import PARTICIPANTS, Life, small_leaves
 from tests.interleaving import Process, instant

@@ -17,10 +17,10 @@ from botocore.exceptions import ClientError
 from moto.server import ThreadedMotoServer
 
 from core.boards import Boards
+from core.counters.growth import GROW_AT, growing
 from core.database import Database
-from core.growth import GROW_AT, growing
 from core.standings import size, top
-from core.submit import Submission, submit_score
+from core.submission.submit import Submission, submit_score
 from local.engine import Engine
 from local.stream_reader import connect_streams
 from tests.graphql_api import Api

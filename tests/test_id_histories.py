@@ -13,14 +13,14 @@ from datetime import timedelta
 
 import pytest
 
-from core import consistency
 from core.board import define_board
 from core.boards import Boards
+from core.counters import consistency
 from core.database import Database
 from core.keys import standings_key
 from core.model import Board, CounterMode, PeriodKind, ScorePolicy, SubmitResult
 from core.standings import entry, size
-from core.submit import Submission, submit_score, submit_scores
+from core.submission.submit import Submission, submit_score, submit_scores
 from tests.deliveries import Deliveries, Records
 from tests.interleaving import Killed, Process, World, instant, virtual
 from tests.season import KEPT, key_in

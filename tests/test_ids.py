@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from core.board import define_board
 from core.boards import Boards
 from core.database import Database
-from core.edit import update_entry
 from core.errors import InvalidInput, LeaderboardExists, LeaderboardNotFound
 from core.ids import check_id
+from core.lifecycle.moderation import remove_entry
 from core.limits import MAX_DISPLAY_NAME_BYTES, MAX_ID_BYTES, MAX_METADATA_BYTES
 from core.model import UNSET
-from core.moderation import remove_entry
 from core.standings import around, entries, entries_of, entry, participant_entries, size, top
-from core.submit import Submission, submit_score
+from core.submission.edit import update_entry
+from core.submission.submit import Submission, submit_score
 from tests.twin import ALL_TIME, LONG_AGO, NOW, Twin
 
 Drain = Callable[[], int]

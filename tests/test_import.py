@@ -26,7 +26,7 @@ from core.database import Database
 from core.errors import LeaderboardError, Throttled
 from core.model import Board, Entry, PeriodKind, ScoreKind, ScorePolicy, SortOrder, SubmitResult, TieBreak
 from core.periods import ALL_TIME, periods_reached
-from core.submit import Submission, submit_score
+from core.submission.submit import Submission, submit_score
 from core.tables import create_tables
 from local import import_submit
 from local.cli import main

@@ -21,11 +21,11 @@ from core.board import ComponentInput, define_board
 from core.boards import Boards
 from core.database import Database
 from core.items import entry_key
+from core.lifecycle.moderation import remove_entry
 from core.model import Board, CounterMode, RankStrategy, ScorePolicy
-from core.moderation import remove_entry
 from core.ranking import ranks
 from core.standings import entry
-from core.submit import Submission, submit_score
+from core.submission.submit import Submission, submit_score
 from local.engine import find_engine, free_port
 from local.stack import connect_local, find_running
 from tests.twin import ALL_TIME, LONG_AGO, Twin

@@ -24,7 +24,7 @@ import pytest
 from starlette.applications import Starlette
 
 from core.board import define_board
-from core.submit import Submission, submit_score
+from core.submission.submit import Submission, submit_score
 from local import graphiql
 from local.engine import find_engine, free_port
 from local.stack import find_running, opened

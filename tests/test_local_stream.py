@@ -15,7 +15,7 @@ from core.board import define_board
 from core.boards import Boards
 from core.database import Database
 from core.model import Board
-from core.submit import Submission, submit_score
+from core.submission.submit import Submission, submit_score
 from local import stream_reader
 from local.engine import Engine
 from local.stream_reader import CONSUMER, StreamReader, connect_streams

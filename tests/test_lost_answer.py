@@ -11,7 +11,7 @@ from botocore.exceptions import ReadTimeoutError
 
 from core.board import define_board
 from core.model import ScorePolicy
-from core.submit import Submission, submit_score
+from core.submission.submit import Submission, submit_score
 
 
 @pytest.mark.parametrize("before", [None, "1"])

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from core import top as materialised
 from core.board import ComponentInput
 from core.boards import Boards
+from core.counters import top as materialised
 from core.database import Database
 from core.items import entry_key
 from core.model import CounterMode, RankBucket, ScoreKind, ScorePolicy, SortOrder, TieBreak

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from core.audit import AuditAction, Deed, all_records
 from core.board import define_board
 from core.boards import Boards
+from core.counters.deltas import read_change
 from core.database import Database
-from core.deltas import read_change
 from core.errors import (
     EntryNotFound,
     EntryRemoved,
@@ -22,13 +21,14 @@ from core.errors import (
     VersionConflict,
 )
 from core.items import entry_key
-from core.marks import marked
+from core.lifecycle.audit import AuditAction, Deed, all_records
+from core.lifecycle.marks import marked
+from core.lifecycle.moderation import hide_entry, remove_entry, restore_entry
 from core.model import CounterMode, PeriodKind, ScorePolicy
-from core.moderation import hide_entry, remove_entry, restore_entry
 from core.parallel import run_all
 from core.periods import periods_reached
 from core.standings import entries, entry, size
-from core.submit import Submission, submit_score, submit_scores
+from core.submission.submit import Submission, submit_score, submit_scores
 from tests.dying import dying_at_each_request, fresh_boards
 from tests.graphql_api import SUBMIT, Api
 from tests.twin import ALL_TIME, LONG_AGO, NOW, Twin, submit_to

@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 
-from core import consistency, database, entry_writes, growth, nodes, trees
+from core import database
 from core.boards import Boards
-from core.consistency import check, rebuild
+from core.counters import consistency, growth, nodes, trees
+from core.counters.consistency import check, rebuild
+from core.counters.growth import grow
+from core.counters.rewriting import rewrite
 from core.database import Database, metered
 from core.errors import Throttled
-from core.growth import grow
+from core.lifecycle.moderation import remove_entry
 from core.model import CounterMode, RankStrategy, ScorePolicy
-from core.moderation import remove_entry
-from core.rewriting import rewrite
 from core.standings import entry, size
+from core.submission import entry_writes
 from tests.growing import Grower
 from tests.twin import ALL_TIME, LONG_AGO, NOW, Twin, standing_of, submit_to
 from tests.wire import Request, cancelled, intercept, lose_answers, refused

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from core.audit import Deed
 from core.board import define_board
 from core.boards import Boards
 from core.database import Database
 from core.errors import LeaderboardNotFound
+from core.lifecycle.audit import Deed
+from core.lifecycle.moderation import hide_entry
 from core.model import Board
-from core.moderation import hide_entry
-from core.submit import Submission, submit_score
+from core.submission.submit import Submission, submit_score
 from core.tables import create_tables
 from local.cli import main
 from local.engine import Engine

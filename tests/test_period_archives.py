@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from core.archives import archive_entries, archives_page
 from core.boards import Boards
-from core.chores import left
 from core.database import Database
+from core.lifecycle.archives import archive_entries, archives_page
+from core.lifecycle.chores import left
+from core.lifecycle.period_archives import archive_ended
+from core.lifecycle.taking import take_archive
 from core.maintenance import Maintenance
 from core.model import Archive, Board, PeriodKind
-from core.period_archives import archive_ended
-from core.submit import Submission, submit_score
-from core.taking import take_archive
+from core.submission.submit import Submission, submit_score
 from tests.dying import dying_at_each_request, fresh_boards
 from tests.twin import NOW, Twin
 

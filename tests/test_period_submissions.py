@@ -12,12 +12,12 @@ import pytest
 from core.board import ComponentInput, define_board
 from core.boards import Boards
 from core.database import Database, metered
-from core.edit import update_entry
 from core.errors import EntryNotFound, InvalidInput, InvalidScore
 from core.model import Board, CounterMode, PeriodKind, ScorePolicy, TieBreak
 from core.ranking import ranks
 from core.standings import entries, entry, size, top
-from core.submit import Submission, submit_score, submit_scores
+from core.submission.edit import update_entry
+from core.submission.submit import Submission, submit_score, submit_scores
 from tests.season import KEPT, Season
 from tests.twin import EXACT
 

@@ -16,7 +16,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from core.board import define_board
-from core.events import RankChange, RankChangeCause, TopChange
+from core.changes.events import RankChange, RankChangeCause, TopChange
 from core.limits import MAX_EVENT_BYTES
 from core.model import Entry
 from resolvers import publisher

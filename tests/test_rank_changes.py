@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core import top
+from core.counters import top
 from core.database import Database
 from core.model import RankBucket
 from tests.audience import Audience, LaggingIndex, Teller, places

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
-from core.audit import Deed
 from core.board import ComponentInput
 from core.boards import Boards
 from core.database import Database
-from core.edit import update_entry
+from core.lifecycle.audit import Deed
 from core.model import ScoreKind, SortOrder
 from core.ranking import ranks
 from core.standings import around, entries, entries_of, entry
+from core.submission.edit import update_entry
 from tests.twin import ALL_TIME, NOW, Twin, walk
 
 Drain = Callable[[], int]

@@ -15,7 +15,7 @@ from core.errors import InvalidInput, InvalidScore
 from core.model import Component, ScoreKind, ScorePolicy, SortOrder, TieBreak
 from core.scores import display, format_value, number, parse, parse_score
 from core.standings import entries, entry
-from core.submit import Submission, submit_score
+from core.submission.submit import Submission, submit_score
 from tests.twin import ALL_TIME, NOW, Twin, written
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1

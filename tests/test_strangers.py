@@ -8,12 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core import deltas
 from core.boards import Boards
-from core.consistency import check
+from core.counters import deltas
+from core.counters.consistency import check
+from core.counters.deltas import Poison, read_change, read_entry
+from core.counters.growth import grow
+from core.counters.top import read_top
+from core.counters.trees import LEAD, TRUST
 from core.database import Database
-from core.deltas import Poison, read_change, read_entry
-from core.growth import grow
 from core.items import entry_key
 from core.keys import rank_shard
 from core.limits import MAX_METADATA_BYTES
@@ -21,8 +23,6 @@ from core.model import CounterMode
 from core.periods import ALL_TIME
 from core.standings import top
 from core.stream import process
-from core.top import read_top
-from core.trees import LEAD, TRUST
 from tests.growing import Grower
 from tests.twin import NOW, Twin, submit_to
 

@@ -13,10 +13,10 @@ from core.board import ComponentInput, define_board
 from core.boards import Boards
 from core.database import Database
 from core.errors import InvalidInput, InvalidScore, LeaderboardClosed, SubmissionConflict
+from core.lifecycle.moderation import remove_entry
 from core.model import Board, CounterMode, PeriodKind, ScorePolicy, SubmitResult
-from core.moderation import remove_entry
 from core.standings import entry, participant_entries
-from core.submit import Submission, submit_score, submit_scores
+from core.submission.submit import Submission, submit_score, submit_scores
 from tests.season import KEPT, Season
 from tests.twin import LONG_AGO
 

@@ -10,19 +10,21 @@ from typing import Any
 
 import pytest
 
-from core import growth, moves, rank_key, stream, tell, top
+from core import rank_key, stream
 from core.board import define_board
 from core.boards import Boards
+from core.changes import moves, tell
+from core.changes.events import Event, Published, RankChange, RankChangeCause
+from core.changes.tell import Again
+from core.counters import growth, top
 from core.database import Database, batch_write, metered
-from core.edit import update_entry
-from core.events import Event, Published, RankChange, RankChangeCause
 from core.items import entry_key
 from core.keys import live_partition, rank_shard, shard_of
 from core.model import CounterMode, RankBucket, TieBreak
 from core.standings import size
 from core.standings import top as best
 from core.stream import process
-from core.tell import Again
+from core.submission.edit import update_entry
 from tests.audience import Audience, places
 from tests.deliveries import Records
 from tests.growing import Grower

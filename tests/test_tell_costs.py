@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from core.changes.events import Event
+from core.changes.moves import note_moves
+from core.counters.deltas import read_change
 from core.database import metered
-from core.deltas import read_change
-from core.events import Event
-from core.moves import note_moves
 from core.stream import process
 from tests.test_tell import Theatre, put_entries, stage
 from tests.twin import NOW, submit_to

@@ -9,12 +9,12 @@ import pytest
 from bench.distributions import DISTRIBUTIONS, Distribution, Participant
 from bench.growth_play import Played, play
 from core.board import ComponentInput
-from core.edges import choose_edges
-from core.growth import GROW_AT, TIES_GROW_AT
+from core.counters.edges import choose_edges
+from core.counters.growth import GROW_AT, TIES_GROW_AT
+from core.counters.scale import FANOUT, static_edges
+from core.counters.tree import Node
 from core.model import Board, TieBreak
 from core.rank_key import encode, score_bytes
-from core.scale import FANOUT, static_edges
-from core.tree import Node
 
 SIZE = 12_000
 BY_NAME = {one.name: one for one in DISTRIBUTIONS}

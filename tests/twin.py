@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from core.archives import archive_entries
-from core.audit import Deed
 from core.board import define_board
 from core.boards import Boards
-from core.chores import Chore, left
 from core.database import Database
 from core.errors import EntryRemoved, InvalidScore
-from core.forgetting import erase_from_archives, forget_participant
 from core.keys import standings_key
+from core.lifecycle.archives import archive_entries
+from core.lifecycle.audit import Deed
+from core.lifecycle.chores import Chore, left
+from core.lifecycle.forgetting import erase_from_archives, forget_participant
+from core.lifecycle.moderation import hide_entry, remove_entry, restore_entry
+from core.lifecycle.taking import begin_archive, take_archive
 from core.model import Board, Entry, Page, Rank, RankStrategy, ScoreKind, SubmitResult
-from core.moderation import hide_entry, remove_entry, restore_entry
 from core.ranking import ranks
 from core.standings import around, entries, entries_of, entry, participant_entries, size, top
-from core.submit import Submission, submit_score
-from core.taking import begin_archive, take_archive
+from core.submission.submit import Submission, submit_score
 from tests.oracle import Bucket, Oracle, OutOfBounds, Place, Removed, Standing
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)

@@ -9,7 +9,7 @@ import strawberry
 from strawberry import UNSET
 
 from core import model
-from core.archives import archive_entries
+from core.lifecycle.archives import archive_entries
 from resolvers.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
 from resolvers.context import Info
 from resolvers.types.entry import Entry, EntryConnection

@@ -10,8 +10,8 @@ import strawberry
 from strawberry import UNSET
 
 from core import model, standings
-from core.archives import archives_page
 from core.database import Database
+from core.lifecycle.archives import archives_page
 from core.periods import resolve_period
 from resolvers.arguments import (
     DEFAULT_ARCHIVES_PAGE,

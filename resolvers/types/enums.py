@@ -5,7 +5,7 @@ from enum import Enum
 import strawberry
 
 from core import model
-from core.events import RankChangeCause
+from core.changes.events import RankChangeCause
 
 _VALUES: dict[type[Enum], dict[str, str]] = {
     model.SortOrder: {"DESCENDING": "The highest is best.", "ASCENDING": "The lowest is best."},

@@ -1,0 +1,129 @@
+"""Forgetting a participant: on every board, in every period, archive and record.
+
+Asking for it is written down first, together with the record that it was asked. Entries and names go at once.
+Archives are immutable but for this: the rows of the participant keep score and place, so that nobody else's
+rank changes, and lose id, name and metadata. That is done in the background; until then nobody is shown them.
+
+What stays for 30 days is the id alone, where the entries were: it is what late retries are refused by.
+"""
+
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from core.boards import Boards
+from core.database import Database
+from core.ids import check_id
+from core.items import is_entry
+from core.keys import split_standings
+from core.lifecycle.archive_items import archive_key, query_archive
+from core.lifecycle.archive_rows import erased, pack, unpack
+from core.lifecycle.archives import SHOWN, listed_archives, may_hold
+from core.lifecycle.audit import AuditAction, Deed, forget_name, participant_hash, record
+from core.lifecycle.chores import Chore, Item, ask, done, left, note
+from core.lifecycle.marks import mark_removed
+from core.lifecycle.moderation import bury, items_on
+from core.lifecycle.taking import find_archive
+from core.limits import MAX_BOARDS_PAGE
+from core.rank_key import instant, microseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from core.model import Board
+
+
+def forget_participant(db: Database, boards: Boards, participant_id: str, deed: Deed) -> int:
+    """Erase a participant; gives how many entries there were. If it dies, do it again.
+
+    Raises:
+        InvalidInput: the id.
+        Throttled: too many submissions at once; do it again.
+
+    Costs a read unit for each 4 KB of the participant's entries, for each what it costs to take it off its
+    board, and one to two write units for each record; then what `erase_from_archives` says.
+    """
+    check_id("participantId", participant_id)
+    digest = participant_hash(db, participant_id)
+    details: dict[str, Any] = {
+        "participant": {"S": participant_id},
+        "asked_at": {"N": str(microseconds(deed.at))},
+    }
+    told = record(db, AuditAction.FORGET, deed, participant_id=participant_id, named=False)
+    db.client.transact_write_items(TransactItems=[ask(db, Chore.FORGET, digest, **details), *told])
+    removed = 0
+    for item in items_on(db, participant_id):
+        removed += _erase(db, boards, item, deed)
+    forget_name(db, participant_id)
+    return removed
+
+
+def _erase(db: Database, boards: Boards, item: Item, deed: Deed) -> bool:
+    board_id, _, generation = split_standings(item["standings"]["S"])
+    board = boards.get_generation(board_id, generation)
+    if board is None:
+        key = {name: item[name] for name in ("participant", "standings")}
+        db.client.delete_item(TableName=db.tables.scores, Key=key)
+        return False
+    mark = mark_removed(db, board, item["participant"]["S"], deed.at)
+    db.client.transact_write_items(TransactItems=[mark])
+    return is_entry(bury(db, board, item, deed))
+
+
+def erase_from_archives(db: Database, boards: Boards, name: str, chore: Item, seconds: float) -> bool:
+    """Go on taking a participant out of the archives, for so many seconds; says whether it is done.
+
+    Costs a read unit for each 4 KB of every archive of every board, and two write units for each KB of the
+    chunks that hold the participant.
+    """
+    until = time.monotonic() + seconds
+    participant_id = chore["participant"]["S"]
+    asked_at = instant(int(chore["asked_at"]["N"]))
+    after = chore["after"]["S"] if "after" in chore else ""
+    for board in _boards(boards, after):
+        for archive, taken_at in listed_archives(db, board.id, board.generation):
+            if may_hold(taken_at, asked_at):
+                _erase_rows(db, archive, participant_id)
+        note(db, Chore.FORGET, name, after={"S": board.id})
+        if time.monotonic() > until:
+            return False
+    if datetime.now(UTC) < asked_at + SHOWN or _is_being_taken(db, asked_at):
+        note(db, Chore.FORGET, name, after={"S": ""})
+        return False
+    db.client.transact_write_items(TransactItems=[done(db, Chore.FORGET, name)])
+    return True
+
+
+def _boards(boards: Boards, after: str) -> "Iterator[Board]":
+    token: str | None = None
+    while True:
+        page = boards.page(MAX_BOARDS_PAGE, token)
+        yield from (board for board in page.items if board.id > after)
+        token = page.next_token
+        if token is None:
+            return
+
+
+def _erase_rows(db: Database, archive: str, participant_id: str) -> None:
+    for chunk in query_archive(db, archive, prefix="rows "):
+        rows = unpack(bytes(chunk["rows"]["B"]))
+        if all(row.participant_id != participant_id for row in rows):
+            continue
+        kept = [erased(row) if row.participant_id == participant_id else row for row in rows]
+        db.client.update_item(
+            TableName=db.tables.archives,
+            Key=archive_key(archive, chunk["chunk"]["S"]),
+            UpdateExpression="SET #rows = :kept",
+            ConditionExpression="#rows = :rows",
+            ExpressionAttributeNames={"#rows": "rows"},
+            ExpressionAttributeValues={":kept": {"B": pack(kept)}, ":rows": chunk["rows"]},
+        )
+
+
+def _is_being_taken(db: Database, asked_at: datetime) -> bool:
+    """Say whether an archive is being taken that may hold who was to be forgotten at an instant."""
+    for _, archive, _ in left(db, Chore.ARCHIVE):
+        found = find_archive(db, archive)
+        if found and may_hold(found[0].taken_at, asked_at):
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""What writes entries: submissions, and changes of an entry."""
