@@ -9,11 +9,12 @@ from core.counters.consistency import check, rebuild
 from core.counters.top import Top
 from core.counters.trees import Trees
 from core.database import Database
-from core.submission.edit import remove_entry
+from core.lifecycle.moderation import remove_entry
 from core.submission.submit import Submission, submit_score
 from tests.deliveries import Records
 from tests.histories import PARTICIPANTS, Life, small_leaves
 from tests.interleaving import Process, instant
+from tests.twin import LONG_AGO
 
 
 @pytest.fixture
@@ -117,7 +118,7 @@ def test_a_rebuild_under_load_uses_no_counters_that_nobody_counts(life: Life, co
 
     db, _ = world.connect()
     for at in range(12):
-        remove_entry(db, life.board, PARTICIPANTS[at])
+        remove_entry(db, life.board, PARTICIPANTS[at], LONG_AGO)
     life.drain()
     reports: list[consistency.CheckReport] = []
     rebuilder = world.add("rebuilder", again)
