@@ -62,7 +62,13 @@ def test_nobody_has_no_window(db: Database, boards: Boards) -> None:
 
 
 @pytest.mark.parametrize("peak", [1, 1000], ids=["1 shard", "4 shards"])
-@pytest.mark.parametrize("tie_break", TieBreak)
+@pytest.mark.parametrize(
+    "tie_break",
+    [
+        TieBreak.LATEST,
+        *(pytest.param(one, marks=pytest.mark.thorough) for one in TieBreak if one is not TieBreak.LATEST),
+    ],
+)
 def test_every_window_with_ties_at_its_edges(
     db: Database, boards: Boards, drain: Drain, peak: int, tie_break: TieBreak
 ) -> None:
@@ -75,7 +81,9 @@ def test_every_window_with_ties_at_its_edges(
     twin.check(page_sizes=[4], radii=[0, 1, 3, 8])
 
 
-@pytest.mark.parametrize("score", [-(2**63), -1, 0, 2**63 - 1])
+@pytest.mark.parametrize(
+    "score", [-(2**63), *(pytest.param(one, marks=pytest.mark.thorough) for one in (-1, 0, 2**63 - 1))]
+)
 def test_everyone_on_one_score(db: Database, boards: Boards, drain: Drain, score: int) -> None:
     twin = Twin.make(db, boards)
     for number in range(9):

@@ -243,7 +243,7 @@ def test_a_backup_that_dies_anywhere_goes_on_and_is_whole(
             assert items == whole
 
 
-@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("step", [41, pytest.param(1, marks=pytest.mark.thorough)])
 def test_a_restore_that_dies_anywhere_goes_on_and_ends_exact(
     stack: Stack, other: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:

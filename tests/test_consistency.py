@@ -29,6 +29,7 @@ from tests.interleaving import instant
 from tests.twin import LONG_AGO, NOW, Twin, submit_to
 
 MODES = list(CounterMode)
+SOME_MODES = [MODES[0], *(pytest.param(mode, marks=pytest.mark.thorough) for mode in MODES[1:])]
 Start = Callable[..., Life]
 
 
@@ -229,7 +230,7 @@ def test_a_check_waits_until_it_knows(
 # Rebuilding under everything
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", SOME_MODES)
 def test_a_rebuild_that_dies_anywhere_is_run_again_and_ends_exact(start: Start, mode: CounterMode) -> None:
     life = start(counter_mode=mode)
     add(life, node_name(0, ()), "c3f", 5)
@@ -245,7 +246,7 @@ def test_a_rebuild_that_dies_anywhere_is_run_again_and_ends_exact(start: Start, 
         assert len(trees_of(life)) == 1
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 2, 3))])
 @pytest.mark.parametrize("mode", [CounterMode.TRANSACTIONAL, CounterMode.INLINE])
 def test_two_rebuilds_and_two_writers_end_exact(start: Start, mode: CounterMode, seed: int) -> None:
     """In the modes in which writers count, by what they know of the trees."""

@@ -60,7 +60,13 @@ def expire(db: Database, board: Board, period: str, *participants: str) -> None:
         )
 
 
-@pytest.mark.parametrize("mode", CounterMode)
+@pytest.mark.parametrize(
+    "mode",
+    [
+        CounterMode.STREAM,
+        *(pytest.param(mode, marks=pytest.mark.thorough) for mode in CounterMode if mode != "STREAM"),
+    ],
+)
 def test_every_item_of_a_period_goes_with_it_and_none_of_all_time(
     db: Database, boards: Boards, drain: Callable[[], int], monkeypatch: pytest.MonkeyPatch, mode: CounterMode
 ) -> None:

@@ -93,9 +93,9 @@ def test_a_reader_is_not_left_with_a_tree_that_another_thread_knows_to_be_gone(
     assert life.calm_down() == []
     read = counting.get_nodes
 
-    def meanwhile(*args: Any) -> Any:
+    def meanwhile(*args: Any, **named: Any) -> Any:
         Trees(db).current(life.standings)  # another thread's
-        return read(*args)
+        return read(*args, **named)
 
     monkeypatch.setattr(counting, "get_nodes", meanwhile)
     assert rank() == (9, 12)

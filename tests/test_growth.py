@@ -23,6 +23,7 @@ from tests.interleaving import Process, instant
 from tests.twin import LONG_AGO
 
 MODES = list(CounterMode)
+SOME_MODES = [MODES[0], *(pytest.param(mode, marks=pytest.mark.thorough) for mode in MODES[1:])]
 FATES = ("before", "after")
 Start = Callable[..., Life]
 
@@ -63,7 +64,7 @@ def grow_out(life: Life, steps: int = 40) -> None:
 
 
 @pytest.mark.parametrize("fates", [FATES, pytest.param(FATES[::-1], marks=pytest.mark.thorough)])
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", SOME_MODES)
 def test_a_leaf_grows_and_settles_whenever_its_grower_dies(
     start: Start, mode: CounterMode, fates: tuple[str, str]
 ) -> None:

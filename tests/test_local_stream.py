@@ -205,7 +205,7 @@ def test_children_wait_for_the_end_of_their_parent(
     monkeypatch: pytest.MonkeyPatch,
     expire: int,
 ) -> None:
-    monkeypatch.setattr(stream_reader, "process", lambda *_: None)
+    monkeypatch.setattr(stream_reader, "process", lambda *_: stream.BatchReport(0, 0, None))
     resharded = ReshardedStreams(connect_streams(db))
     reader = StreamReader(db, boards, resharded)  # type: ignore[arg-type]
     assert reader.read() == 1

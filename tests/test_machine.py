@@ -211,9 +211,10 @@ class BoardMachine(RuleBasedStateMachine):
                 self.twin.submit(one.participant, *one.score[:width], at=one.at)
 
 
+@pytest.mark.parametrize("examples", [3, pytest.param(12, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("kept", [3, materialised.TOP_KEPT])
 def test_a_board_agrees_with_the_oracle_all_its_life(
-    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, kept: int
+    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, kept: int, examples: int
 ) -> None:
     """With a materialised top that holds the whole board, and with one that only holds its head."""
     monkeypatch.setattr(materialised, "TOP_KEPT", kept)
@@ -221,7 +222,7 @@ def test_a_board_agrees_with_the_oracle_all_its_life(
     run_state_machine_as_test(
         cast("type[BoardMachine]", partial(BoardMachine, db, boards, stream)),
         settings=settings(
-            max_examples=7,
+            max_examples=examples,
             stateful_step_count=12,
             deadline=None,
             # No shrinking: on a real engine it takes minutes, and the steps are few and readable as they are.
