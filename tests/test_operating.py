@@ -1,6 +1,8 @@
 """`leaderboard export`, `delete` and `audit` as operators run them."""
 
 import os
+import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -136,3 +138,16 @@ def test_a_folder_that_holds_no_backup(tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / "saved").mkdir()
     assert main(["restore", str(tmp_path / "saved"), "--data", str(tmp_path / "new")]) == 2
     assert "holds no backup" in capsys.readouterr().err
+
+
+def test_a_reader_who_has_had_enough_is_no_failure(board: Board, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "local.cli", "export", board.id, "--data", str(tmp_path)]
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    finally:
+        os.close(writing)
+    assert done.returncode == 141
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
