@@ -151,3 +151,13 @@ def test_a_reader_who_has_had_enough_is_no_failure(board: Board, tmp_path: Path)
     assert done.returncode == 141
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
+
+
+def test_a_backup_that_is_there_already_says_so(
+    board: Board, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["backup", str(tmp_path / "saved"), "--data", str(tmp_path)]
+    assert main(command) == 0
+    assert capsys.readouterr().err == ""
+    assert main(command) == 0
+    assert "another folder" in capsys.readouterr().err
