@@ -25,7 +25,7 @@ setup: $(RUN_READY) $(NODE_READY) ## install what the local stack runs on, with 
 
 setup-dev: setup $(DEV_READY) $(BROWSER_READY) ## install what tests and linters need besides
 
-run: setup ## run the whole stack on http://localhost:8080 (ARGS="--port 9000", see `leaderboard run --help`)
+run: setup ## run the whole stack on http://localhost:8080/graphql (ARGS="--port 9000", see `leaderboard run --help`)
 	@$(BIN)/leaderboard run $(ARGS)
 
 demo: setup ## import Formula 1's results into the local stack and print a board

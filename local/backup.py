@@ -10,6 +10,7 @@ they were. Each step can be done again. What a file has given is noted in the st
 
 import argparse
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -85,8 +86,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def _backup(args: argparse.Namespace) -> int:
     with opened(args) as stack:
+        began = _finished(stack.db, args.folder)
         parts = back_up(stack.db, args.folder)
     print(f"{sum(part.items for part in parts):,} items in {args.folder}")  # noqa: T201
+    if began is not None:
+        sys.stderr.write(f"leaderboard: it is the backup of {began}; for a new one choose another folder\n")
     return 0
 
 
@@ -163,6 +167,13 @@ def restore(stack: Stack, folder: Path) -> tuple[int, int]:
 
 def _tell_behind(tell: Callable[[int], object], before: int, count: int) -> None:
     tell(before + count)
+
+
+def _finished(db: Database, folder: Path) -> str | None:
+    """Say when the backup began that is complete in a folder already, if one is."""
+    if not (folder / _STATE).exists() or not all(part.complete for part in _parts(db, folder)):
+        return None
+    return str(json.loads((folder / _STATE).read_text(encoding="utf-8"))["began"])
 
 
 def _parts(db: Database, folder: Path) -> list[Part]:

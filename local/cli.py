@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from local.stack import DEFAULT_FOLDER, add_target
 _FOUND_WRONG = 1
 _COULD_NOT_RUN = 2
 _INTERRUPTED = 130
+_NOBODY_READS = 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -26,7 +28,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     command: Callable[[argparse.Namespace], int] = args.func
     try:
-        return command(args)
+        code = command(args)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `| head` has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _NOBODY_READS
     except (LeaderboardError, Refused) as error:
         return _say(f"{error.code}: {error}", _FOUND_WRONG)
     except StackError as error:
@@ -37,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(f"{error}; {check}", _COULD_NOT_RUN)
     except KeyboardInterrupt:
         return _say("interrupted", _INTERRUPTED)
+    return code
 
 
 def _parser() -> argparse.ArgumentParser:

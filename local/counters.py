@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
@@ -15,6 +14,7 @@ from core.counters.explain import explain
 from core.keys import standings_key
 from core.model import Board
 from core.periods import resolve_period
+from local.import_report import plain_console
 from local.stack import Stack, add_target, opened
 
 _EXPLAIN = """
@@ -61,7 +61,7 @@ def _explain(args: argparse.Namespace) -> int:
         table = Table(title=board.id, show_header=False)
         for name, text in explain(stack.db, board, standings):
             table.add_row(name, text)
-    Console().print(table)
+    plain_console().print(table)
     return 0
 
 
@@ -102,7 +102,7 @@ def followed(stack: Stack) -> Iterator[None]:
 
 
 def _report(report: consistency.CheckReport) -> int:
-    console = Console()
+    console = plain_console()
     console.print(f"{report.entries:,} entries, {report.counts:,} counts compared", end="")
     if not report.drifts:
         console.print(": all agree" + (f", {report.behind:,} still being counted" if report.behind else ""))

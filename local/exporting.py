@@ -3,6 +3,7 @@
 import argparse
 import csv
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -25,7 +26,8 @@ from local.stack import Stack, add_target, opened
 
 _DESCRIPTION = """
 Writes the standings of a board, or of an archive, best first: participantId, score, achievedAt, displayName
-and metadata, with every digit of a score. Hidden entries are not in it; `leaderboard backup` keeps those too.
+and metadataJson, with every digit of a score. Hidden entries are not in it; `leaderboard backup` keeps those
+too.
 """
 
 Pages = Callable[[str | None], Page[Entry]]
@@ -157,9 +159,8 @@ def _format_of(output: Path | None) -> str:
 
 
 def _hint(args: argparse.Namespace, board: Board, file_format: str, count: int) -> None:
-    options = f"--board {board.id}"
+    options = f"--board {shlex.quote(board.id)}"
     if file_format == "csv" and len(board.components) > 1:
         options += f" --score {','.join(score_columns(board))}"
-    sys.stderr.write(
-        f"{count:,} entries; to take them back: leaderboard import {args.output or 'FILE'} {options}\n"
-    )
+    file = shlex.quote(str(args.output or "FILE"))
+    sys.stderr.write(f"{count:,} entries; to take them back: leaderboard import {file} {options}\n")

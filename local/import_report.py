@@ -97,6 +97,11 @@ def refusal_writer(file: TextIO, file_format: Format, header: Sequence[str]) -> 
     return write_object
 
 
+def plain_console() -> Console:
+    """Give a console for texts that others chose: it prints brackets and colons as they are."""
+    return Console(markup=False, emoji=False, highlight=False)
+
+
 @contextlib.contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
     """Show on stderr how much of `total` is done: a bar on a terminal, elsewhere a line now and then.
@@ -105,7 +110,11 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
     """
     console = Console(stderr=True)
     if console.is_terminal:
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+        )
         with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
             task = bar.add_task(label, total=total)
             yield lambda done: bar.update(task, completed=done)

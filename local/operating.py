@@ -6,7 +6,6 @@ import sys
 from datetime import UTC, datetime
 from itertools import islice
 
-from rich.console import Console
 from rich.table import Table
 
 from core.boards import deletion_name
@@ -18,7 +17,7 @@ from core.lifecycle.deletion import delete_rest
 from core.periods import ALL_TIME
 from core.standings import size
 from local.errors import StackError
-from local.import_report import progress
+from local.import_report import plain_console, progress
 from local.stack import Stack, add_target, opened
 
 _STEP_SECONDS = 1.0
@@ -105,11 +104,13 @@ def _unfinished(stack: Stack, board_id: str) -> list[str]:
 
 
 def _audit(args: argparse.Namespace) -> int:
-    table = Table("when", "what", "who did it", "participant", "why")
+    table = Table()
+    for name in ("when", "what", "who did it", "participant", "why"):
+        table.add_column(name, overflow="fold")  # a hash is worth nothing if its end is missing
     with opened(args) as stack:
         for one in islice(all_records(stack.db, args.board), args.limit):
             who = one.participant_id or (f"forgotten {one.participant_hash}" if one.participant_hash else "")
             when = one.at.isoformat(timespec="seconds")
             table.add_row(when, one.action.value, one.actor, who, one.reason or "")
-    Console().print(table)
+    plain_console().print(table)
     return 0

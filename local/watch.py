@@ -38,7 +38,7 @@ def watch(api: Api, args: argparse.Namespace) -> int:
         Refused: the API refuses the subscription or the query.
     """
     if (args.participant is None) != args.top:
-        raise InvalidInput("PARTICIPANT: name one, or ask for the board's --top")
+        raise InvalidInput("PARTICIPANT: name one, or ask for the board's --top, not both")
     variables = {"board": args.board, "period": args.period}
     if not args.top:
         variables["who"] = args.participant

@@ -1,6 +1,8 @@
 """`leaderboard export`, `delete` and `audit` as operators run them."""
 
 import os
+import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -12,7 +14,8 @@ from core.board import define_board
 from core.boards import Boards
 from core.database import Database
 from core.errors import LeaderboardNotFound
-from core.lifecycle.audit import Deed
+from core.lifecycle.audit import Deed, all_records
+from core.lifecycle.forgetting import forget_participant
 from core.lifecycle.moderation import hide_entry
 from core.model import Board
 from core.submission.submit import Submission, submit_score
@@ -74,6 +77,34 @@ def test_the_record_is_printed_newest_first(
     assert all(word in told for word in ("ann", "bob", "bot", "p1"))
 
 
+def test_what_others_named_is_printed_as_it_is(
+    db: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    boards = Boards(db, cache_seconds=0)
+    board = boards.create(define_board(id="[/b] :cat:", now=NOW))
+    submit_score(db, board, Submission("[/x]:cat:", ["1"], NOW), now=NOW)
+    hide_entry(db, board, "[/x]:cat:", Deed("[red]", NOW, "[/why]"))
+    StreamReader(db, boards, connect_streams(db)).drain()
+    for command in ("audit", "explain", "check"):
+        assert main([command, board.id, "--data", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert main(["export", board.id, "--data", str(tmp_path)]) == 0
+    assert "import FILE --board '[/b] :cat:'" in capsys.readouterr().err
+    assert all(text in told for text in ("[/b] :cat:", "[/x]:cat:", "[red]", "[/why]"))
+
+
+def test_the_hash_of_who_was_forgotten_is_whole(
+    db: Database, board: Board, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forget_participant(db, Boards(db), "p1", Deed("ann", NOW))
+    (record,) = all_records(db, None)
+    assert main(["audit", "--data", str(tmp_path)]) == 0
+    cells = "".join(
+        line.split("│")[4].strip() for line in capsys.readouterr().out.splitlines() if "│" in line
+    )
+    assert cells == f"forgotten{record.participant_hash}"
+
+
 def test_an_export_goes_to_a_file_or_to_stdout(
     db: Database, board: Board, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,3 +138,26 @@ def test_a_folder_that_holds_no_backup(tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / "saved").mkdir()
     assert main(["restore", str(tmp_path / "saved"), "--data", str(tmp_path / "new")]) == 2
     assert "holds no backup" in capsys.readouterr().err
+
+
+def test_a_reader_who_has_had_enough_is_no_failure(board: Board, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "local.cli", "export", board.id, "--data", str(tmp_path)]
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    finally:
+        os.close(writing)
+    assert done.returncode == 141
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+def test_a_backup_that_is_there_already_says_so(
+    board: Board, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["backup", str(tmp_path / "saved"), "--data", str(tmp_path)]
+    assert main(command) == 0
+    assert capsys.readouterr().err == ""
+    assert main(command) == 0
+    assert "another folder" in capsys.readouterr().err

@@ -148,7 +148,7 @@ def test_it_comes_back_after_a_cut(db: Database, boards: Boards, stack: ExitStac
     [
         (lambda server: ["none", "ann", *to(server)], 1, "LeaderboardNotFound: there is no leaderboard"),
         (lambda server: ["board", *to(server)], 1, "PARTICIPANT"),
-        (lambda server: ["board", "ann", "--top", *to(server)], 1, "PARTICIPANT"),
+        (lambda server: ["board", "ann", "--top", *to(server)], 1, "not both"),
         (lambda server: ["board", "ann", *to(server, "guess")], 2, "lets nobody in"),
         (lambda server: ["board", "ann", "--url", "localhost"], 2, "--url"),
         (lambda server: ["board", "ann", "--data", "nowhere"], 2, "leaderboard run"),
