@@ -80,14 +80,19 @@ def erase_from_archives(db: Database, boards: Boards, name: str, chore: Item, se
     participant_id = chore["participant"]["S"]
     asked_at = instant(int(chore["asked_at"]["N"]))
     after = chore["after"]["S"] if "after" in chore else ""
+    if after:
+        is_last = "is_last" in chore and chore["is_last"]["BOOL"]
+    else:
+        # What is complete only after its board was gone through would be missed: then all are once more.
+        is_last = datetime.now(UTC) >= asked_at + SHOWN and not _is_being_taken(db, asked_at)
     for board in _boards(boards, after):
         for archive, taken_at in listed_archives(db, board.id, board.generation):
             if may_hold(taken_at, asked_at):
                 _erase_rows(db, archive, participant_id)
-        note(db, Chore.FORGET, name, after={"S": board.id})
+        note(db, Chore.FORGET, name, after={"S": board.id}, is_last={"BOOL": is_last})
         if time.monotonic() > until:
             return False
-    if datetime.now(UTC) < asked_at + SHOWN or _is_being_taken(db, asked_at):
+    if not is_last:
         note(db, Chore.FORGET, name, after={"S": ""})
         return False
     db.client.transact_write_items(TransactItems=[done(db, Chore.FORGET, name)])
