@@ -20,6 +20,9 @@ from core.counters import growth, top
 from core.database import Database, batch_write, metered
 from core.items import entry_key
 from core.keys import live_partition, rank_shard, shard_of
+from core.lifecycle.audit import Deed
+from core.lifecycle.chores import Chore, left
+from core.lifecycle.forgetting import erase_from_archives, forget_participant
 from core.model import CounterMode, RankBucket, TieBreak
 from core.standings import size
 from core.standings import top as best
@@ -210,6 +213,36 @@ def test_who_leaves_is_told_nothing_and_comes_back_as_new(stage: Any) -> None:
         [event] = [event for event in theatre.play() if event.participant_id == "p3"]
         assert said(event) == (None, "ten", None, 4, OWN)
         theatre.check()
+
+
+def test_nothing_that_a_forgotten_participant_was_told_is_kept(
+    stage: Any, db: Database, boards: Boards
+) -> None:
+    theatre = stage()
+    fill(theatre, 12)
+
+    def kept(participant: str) -> list[str]:
+        return [
+            item["node"]["S"]
+            for item in db.client.query(
+                TableName=db.tables.counters,
+                KeyConditionExpression="standings = :live",
+                ExpressionAttributeValues={":live": {"S": live_partition(theatre.twin.standings)}},
+            )["Items"]
+            if participant in repr(item)
+        ]
+
+    theatre.twin.submit("Zoe", 2000)
+    theatre.play()
+    assert kept("Zoe") == ["of:Zoe"]
+    assert forget_participant(db, boards, "Zoe", Deed("ops", NOW)) == 1
+    assert kept("Zoe") == []
+    theatre.twin.oracle.remove("Zoe")
+    theatre.play()
+    [(_, name, chore)] = left(db, Chore.FORGET)
+    assert erase_from_archives(db, boards, name, chore, 1e9)
+    assert kept("Zoe") == []
+    theatre.check()
 
 
 def test_a_board_made_anew_and_changed_buckets_begin_in_silence(
