@@ -15,6 +15,7 @@ from core.board import define_board
 from core.boards import Boards
 from core.changes import moves, tell
 from core.changes.events import Event, Published, RankChange, RankChangeCause
+from core.changes.outbox import Pending, read_pending, write_pending
 from core.changes.tell import Again
 from core.counters import growth, top
 from core.database import Database, batch_write, metered
@@ -449,7 +450,7 @@ def test_at_most_one_event_a_second_and_none_lost(stage: Any) -> None:
 
 def test_a_burst_of_500_is_told_in_bounded_ticks(stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tell, "_AT_ONCE", 200)
-    monkeypatch.setattr(moves, "_MARKS_AN_ITEM", 50)
+    monkeypatch.setattr(moves, "MARKS_AN_ITEM", 50)
     theatre = stage()
     chance = random.Random(5)
     for _ in range(2):  # all enter, then all move
@@ -523,6 +524,23 @@ def test_after_an_outage_everyone_hears_where_they_are(stage: Any) -> None:
         place = theatre.twin.oracle.place(event.participant_id)
         assert place
         assert (event.rank, event.bucket) == (place.rank, place.bucket)
+
+
+@pytest.mark.parametrize("id_bytes", [6, 36, 256])
+def test_however_many_wait_the_list_of_them_fits_into_its_item(
+    stage: Any, db: Database, id_bytes: int
+) -> None:
+    """Through a long outage, with short ids or long, and if it is unsure of all whether they were told."""
+    twin = stage().twin
+    waiting = Pending()
+    while waiting.room > 0:  # a tick that finds room
+        found = min(1_000, waiting.room)
+        ids = (f"{at:0{id_bytes}}" for at in range(len(waiting.since), len(waiting.since) + found))
+        since = {**waiting.since, **dict.fromkeys(ids, START + 123_456_789)}
+        waiting = Pending(since, frozenset(since))
+    assert len(waiting.since) > 1_300
+    write_pending(db, twin.board, twin.standings, waiting)
+    assert read_pending(db, twin.standings) == waiting
 
 
 def test_one_tick_at_a_time_and_a_dead_ones_order_is_taken_over(stage: Any) -> None:
