@@ -28,6 +28,7 @@ from core.database import Database, batch_write
 from core.index import read_run
 from core.keys import standings_key
 from core.lifecycle.archive_items import archive_key
+from core.lifecycle.audit import SECRETS, adopt_secret
 from core.model import Board, CounterMode
 from core.parallel import batched
 from core.periods import periods_used
@@ -277,6 +278,9 @@ def _write_part(
     for some in batched(read_items(folder / part.file), _NOTE_EVERY):
         count += len(some)
         if count > written:
+            for item in some:
+                if item.get("archive") == {"S": SECRETS}:
+                    adopt_secret(db, bytes(item["secret"]["B"]))
             kept = [_as_of_now(item) if part.table == "scores" else item for item in some if _lasts(item)]
             puts: Any = [{"PutRequest": {"Item": item}} for item in kept]
             batch_write(db, table, puts)
@@ -290,8 +294,11 @@ def _as_of_now(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lasts(item: dict[str, Any]) -> bool:
-    """Leave out how far imports had come, and earlier restores: that may be ahead of the entries."""
-    return not item.get("archive", {}).get("S", "").startswith((PREFIX, _RESTORES))
+    """Leave out how far imports had come, and earlier restores: that may be ahead of the entries.
+
+    The stack's own secret stays too: its own records are found by that.
+    """
+    return not item.get("archive", {}).get("S", "").startswith((PREFIX, _RESTORES, SECRETS))
 
 
 def _progress(db: Database, backup_id: str, what: str) -> int | None:

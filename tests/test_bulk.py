@@ -19,6 +19,7 @@ from core.database import Database, Tables, connect
 from core.errors import EntryRemoved
 from core.lifecycle.archives import archive_entries, archives_page
 from core.lifecycle.audit import Deed, all_records
+from core.lifecycle.forgetting import forget_participant
 from core.lifecycle.moderation import hide_entry, remove_entry, restore_entry
 from core.lifecycle.taking import begin_archive, take_archive
 from core.model import Board, CounterMode, Entry, PeriodKind, ScoreKind, ScorePolicy, SortOrder
@@ -307,3 +308,22 @@ def test_nothing_is_restored_over_a_board_that_is_there(stack: Stack, other: Sta
     with pytest.raises(StackError, match="already"):
         restore(stack, tmp_path)
     assert scan(other.db, other.db.tables.scores) == []
+
+
+def test_after_a_restore_records_of_before_and_of_the_backup_can_be_forgotten(
+    stack: Stack, other: Stack, tmp_path: Path
+) -> None:
+    streamed(stack.db, stack.boards)
+    back_up(stack.db, tmp_path)
+    there = Twin.make(other.db, other.boards, id="there").board
+    submit_to(other.db, there, "p4", (1,), NOW)
+    hide_entry(other.db, there, "p4", Deed("ops", NOW, "p4 cheats"))
+    restore(other, tmp_path)
+    assert [one.participant_id for one in all_records(other.db, "there")] == ["p4"]
+    assert "p4" in [one.participant_id for one in all_records(other.db, "sums")]
+    fresh = Database(other.db.client, other.db.tables, Memory())
+    forget_participant(fresh, other.boards, "p4", DEED)
+    for board_id in ("there", "sums"):
+        records = list(all_records(other.db, board_id))
+        assert "p4" not in repr(records)
+        assert any(one.participant_id is None and one.participant_hash for one in records)
