@@ -473,6 +473,22 @@ def test_a_burst_of_500_is_told_in_bounded_ticks(stage: Any, monkeypatch: pytest
     assert theatre.audience.doubled == []
 
 
+def test_an_edge_that_moves_far_is_followed_tick_by_tick(stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By more entries than one tick looks at, out and back in, where nobody's own score moves."""
+    monkeypatch.setattr(tell, "_AT_ONCE", 20)
+    theatre = stage(rank_buckets=[RankBucket("half", top_percent=50), RankBucket("rest")])
+    fill(theatre, 100)
+    for number in range(100):
+        theatre.twin.submit(f"q{number}", 500 - number)
+    told = theatre.play()
+    assert {f"p{number}" for number in range(50, 100)} <= {event.participant_id for event in told}
+    theatre.check()
+    for number in range(100):
+        theatre.twin.remove(f"q{number}")
+    assert {event.participant_id for event in theatre.play()} == {f"p{number}" for number in range(50, 100)}
+    theatre.check()
+
+
 def put_entries(theatre: Theatre, scores: dict[str, int]) -> list[bytes]:
     """Write entries as an import by other tools does; give their rank keys."""
     board, standings = theatre.twin.board, theatre.twin.standings
