@@ -13,7 +13,7 @@ from core.database import Database, batch_get, lost_race
 from core.errors import LeaderboardExists, LeaderboardNotFound, Throttled, VersionConflict
 from core.ids import check_id, check_text
 from core.keys import SEPARATOR
-from core.lifecycle.audit import AuditAction, Deed, record
+from core.lifecycle.audit import AuditAction, Deed, check_reason, record
 from core.lifecycle.chores import Chore, ask
 from core.limits import MAX_BOARDS_PAGE, MAX_TITLE_BYTES, check_limit
 from core.model import UNSET, Board, ClientAccess, Page, PeriodKind, RankBucket, Retention, Unset
@@ -172,6 +172,7 @@ class Boards:
 
         Raises:
             LeaderboardNotFound: no board has this id.
+            InvalidInput: the id or the reason.
             Throttled: too many changes of the board at once.
 
         Costs a consistent read and a transaction: twice a conditional PutItem's units.
@@ -184,6 +185,7 @@ class Boards:
 
     def _set_closed(self, board_id: str, deed: Deed, *, closed: bool) -> Board:
         check_id("id", board_id)
+        check_reason(deed.reason)
         for _ in range(_ATTEMPTS):
             current = next(iter(self._fetch([board_id], consistent=True)), None)
             if current is None:
@@ -213,11 +215,13 @@ class Boards:
 
         Raises:
             LeaderboardNotFound: no board has this id.
+            InvalidInput: the id or the reason.
             Throttled: too many changes of the board at once.
 
         Costs a consistent read and a transaction of some 8 write units and more.
         """
         check_id("id", board_id)
+        check_reason(deed.reason)
         for _ in range(_ATTEMPTS):
             board = next(iter(self._fetch([board_id], consistent=True)), None)
             if board is None:

@@ -4,8 +4,9 @@ A backup is the items of four tables, read side by side in segments: definitions
 hidden ones and what is left of removed ones too; submission ids; archives, marks and the audit record. What
 is derived is not in it. It is no snapshot: each item is as it was at some moment of the backup.
 
-A restore first writes every board closed, then all items, has them counted, and then opens the boards as
-they were. Each step can be done again. What a file has given is noted in the stack, to go on from.
+A restore first writes every board closed and in no list, so that nothing is archived of what is not whole;
+then all items, has them counted, opens the boards as they were, and last asks for what was under way. Each
+step can be done again. What a file has given is noted in the stack, to go on from.
 """
 
 import argparse
@@ -28,6 +29,8 @@ from core.database import Database, batch_write
 from core.index import read_run
 from core.keys import standings_key
 from core.lifecycle.archive_items import archive_key
+from core.lifecycle.audit import SECRETS, adopt_secret
+from core.lifecycle.chores import CHORES
 from core.model import Board, CounterMode
 from core.parallel import batched
 from core.periods import periods_used
@@ -148,7 +151,7 @@ def restore(stack: Stack, folder: Path) -> tuple[int, int]:
         raise StackError(f"{folder} has been restored into this stack already")
     _check_free(stack.db, boards, backup_id)
     for board in boards:
-        _put_board(stack.db, replace(board, closed=True))
+        _put_board(stack.db, replace(board, closed=True), listed=False)
     total = sum(part.items for part in parts)
     done = 0
     with progress(f"restoring {folder}", total) as tell:
@@ -161,6 +164,10 @@ def restore(stack: Stack, folder: Path) -> tuple[int, int]:
         entries = sum(_count(stack, board) for board in boards)
     for board in boards:
         _put_board(stack.db, board)
+    for part in parts:
+        if part.table == "archives":
+            chores = (item for item in read_items(folder / part.file) if _is_chore(item))
+            batch_write(stack.db, stack.db.tables.archives, [{"PutRequest": {"Item": one}} for one in chores])
     _note_progress(stack.db, backup_id, "complete", total)
     return len(boards), entries
 
@@ -254,12 +261,13 @@ def _check_free(db: Database, boards: Sequence[Board], backup_id: str) -> None:
     _note_progress(db, backup_id, "begun", 0)
 
 
-def _put_board(db: Database, board: Board) -> None:
+def _put_board(db: Database, board: Board, *, listed: bool = True) -> None:
+    in_list: dict[str, Any] = {"listed": {"S": "boards"}} if listed else {}
     db.client.put_item(
         TableName=db.tables.boards,
         Item={
             "board": {"S": board.id},
-            "listed": {"S": "boards"},
+            **in_list,
             "generation": {"S": board.generation},
             "version": {"N": str(board.version)},
             "definition": {"S": board_to_json(board)},
@@ -277,6 +285,9 @@ def _write_part(
     for some in batched(read_items(folder / part.file), _NOTE_EVERY):
         count += len(some)
         if count > written:
+            for item in some:
+                if item.get("archive") == {"S": SECRETS}:
+                    adopt_secret(db, bytes(item["secret"]["B"]))
             kept = [_as_of_now(item) if part.table == "scores" else item for item in some if _lasts(item)]
             puts: Any = [{"PutRequest": {"Item": item}} for item in kept]
             batch_write(db, table, puts)
@@ -290,8 +301,16 @@ def _as_of_now(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lasts(item: dict[str, Any]) -> bool:
-    """Leave out how far imports had come, and earlier restores: that may be ahead of the entries."""
-    return not item.get("archive", {}).get("S", "").startswith((PREFIX, _RESTORES))
+    """Leave out how far imports had come, and earlier restores: that may be ahead of the entries.
+
+    The stack's own secret stays too: its own records are found by that. And what was under way comes last.
+    """
+    kept_out = item.get("archive", {}).get("S", "").startswith((PREFIX, _RESTORES, SECRETS))
+    return not (kept_out or _is_chore(item))
+
+
+def _is_chore(item: dict[str, Any]) -> bool:
+    return bool(item.get("archive") == {"S": CHORES})
 
 
 def _progress(db: Database, backup_id: str, what: str) -> int | None:

@@ -101,11 +101,15 @@ def _check_texts(**texts: str) -> None:
 
 def _check_list(field: str, text: str) -> None:
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, list):
         raise InvalidInput(f"{field}: must be a JSON list, as text")
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)  # NaN is no JSON, whatever Python says
 
 
 def _check_size(change: TopChange) -> None:

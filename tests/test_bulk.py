@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,11 @@ from core.database import Database, Tables, connect
 from core.errors import EntryRemoved
 from core.lifecycle.archives import archive_entries, archives_page
 from core.lifecycle.audit import Deed, all_records
+from core.lifecycle.forgetting import forget_participant
 from core.lifecycle.moderation import hide_entry, remove_entry, restore_entry
+from core.lifecycle.period_archives import archive_ended
 from core.lifecycle.taking import begin_archive, take_archive
+from core.maintenance import Maintenance
 from core.model import Board, CounterMode, Entry, PeriodKind, ScoreKind, ScorePolicy, SortOrder
 from core.ranking import ranks
 from core.standings import entries, size
@@ -307,3 +311,53 @@ def test_nothing_is_restored_over_a_board_that_is_there(stack: Stack, other: Sta
     with pytest.raises(StackError, match="already"):
         restore(stack, tmp_path)
     assert scan(other.db, other.db.tables.scores) == []
+
+
+def test_after_a_restore_records_of_before_and_of_the_backup_can_be_forgotten(
+    stack: Stack, other: Stack, tmp_path: Path
+) -> None:
+    streamed(stack.db, stack.boards)
+    back_up(stack.db, tmp_path)
+    there = Twin.make(other.db, other.boards, id="there").board
+    submit_to(other.db, there, "p4", (1,), NOW)
+    hide_entry(other.db, there, "p4", Deed("ops", NOW, "p4 cheats"))
+    restore(other, tmp_path)
+    assert [one.participant_id for one in all_records(other.db, "there")] == ["p4"]
+    assert "p4" in [one.participant_id for one in all_records(other.db, "sums")]
+    fresh = Database(other.db.client, other.db.tables, Memory())
+    forget_participant(fresh, other.boards, "p4", DEED)
+    for board_id in ("there", "sums"):
+        records = list(all_records(other.db, board_id))
+        assert "p4" not in repr(records)
+        assert any(one.participant_id is None and one.participant_hash for one in records)
+
+
+def test_what_is_not_whole_yet_is_not_archived_while_it_is_restored(
+    stack: Stack, other: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither by a chore that came with the backup, nor because a period has ended meanwhile."""
+    daily = Twin.make(stack.db, stack.boards, id="daily", periods=[PeriodKind.ALL_TIME, PeriodKind.DAILY])
+    for number in range(20):
+        submit_to(stack.db, daily.board, f"p{number}", (number,), NOW)
+    stack.drain()
+    asked = begin_archive(stack.db, daily.board, ALL_TIME, NOW)
+    back_up(stack.db, tmp_path)
+
+    def maintain() -> None:
+        Maintenance(other.db, other.boards).run(1e9)
+        archive_ended(other.db, other.boards, NOW + timedelta(days=3))
+
+    write_part = backup._write_part
+
+    def interrupted(*args: Any) -> None:
+        write_part(*args)
+        maintain()
+
+    monkeypatch.setattr(backup, "_write_part", interrupted)
+    restore(other, tmp_path)
+    for _ in range(2):
+        maintain()
+    archives = archives_page(other.db, daily.board, 10).items
+    assert {one.period: one.size for one in archives} == {ALL_TIME: 20, "daily-2026-11-30": 20}
+    assert asked in [one.id for one in archives]
+    assert [board.id for board in other.boards.page(10).items] == ["daily"]

@@ -166,6 +166,31 @@ def test_an_archive_under_way_is_gone_through_once_it_is_complete(db: Database, 
     assert WHO not in [one.participant_id for one, _ in archive_entries(db, late, 10).items]
 
 
+def test_an_archive_that_is_completed_after_its_board_was_gone_through_is_not_missed(
+    db: Database, boards: Boards
+) -> None:
+    twin, _ = begin(db, boards)
+    twin.restore(WHO)
+    others = [Twin.make(db, boards) for _ in range(3)]
+    late = begin_archive(db, twin.board, ALL_TIME, NOW + timedelta(minutes=30))
+    take_archive(db, late, 0)
+    forget_participant(db, boards, WHO, DEED)
+
+    def go_on() -> None:
+        [(_, name, item)] = left(db, Chore.FORGET)
+        erase_from_archives(db, boards, name, item, -1)  # one board
+
+    while twin.board.id > max(item.get("after", {"S": ""})["S"] for _, _, item in left(db, Chore.FORGET)):
+        go_on()
+    take_archive(db, late, 1e9)
+    assert len(others) == 3
+    for _ in range(20):
+        if left(db, Chore.FORGET):
+            go_on()
+    assert left(db) == []
+    assert WHO not in [one.participant_id for one, _ in archive_entries(db, late, 10).items]
+
+
 def test_who_is_on_no_board_can_be_forgotten(db: Database, boards: Boards) -> None:
     assert forget_participant(db, boards, "nobody", DEED) == 0
     assert forget_participant(db, boards, "nobody", DEED) == 0

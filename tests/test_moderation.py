@@ -213,6 +213,21 @@ def test_who_is_not_there_cannot_be_hidden(db: Database, boards: Boards) -> None
     other.check_own("p")
 
 
+def test_a_reason_that_breaks_a_rule_is_refused_whatever_is_done(db: Database, boards: Boards) -> None:
+    twin = Twin.make(db, boards)
+    twin.submit("p", 1)
+    hide_entry(db, twin.board, "p", DEED)
+    for reason in ("x" * 500_000, "x" * 1_025, "\ud800", "\0"):
+        deed = replace(DEED, reason=reason)
+        for deal in (boards.close, boards.reopen, boards.delete):
+            with pytest.raises(InvalidInput, match="reason"):
+                deal(twin.board.id, deed)
+        for what in (hide_entry, restore_entry, remove_entry):
+            with pytest.raises(InvalidInput, match="reason"):
+                what(db, twin.board, "p", deed)
+    assert [one.action.value for one in all_records(db, twin.board.id)] == ["HIDE"]
+
+
 def test_reports_22_a_tournament_ends_early_and_a_board_reopens(
     db: Database, boards: Boards, drain: Drain
 ) -> None:

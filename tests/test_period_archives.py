@@ -7,10 +7,11 @@ import pytest
 
 from core.boards import Boards
 from core.database import Database
+from core.lifecycle import period_archives
 from core.lifecycle.archives import archive_entries, archives_page
 from core.lifecycle.chores import left
 from core.lifecycle.period_archives import archive_ended
-from core.lifecycle.taking import take_archive
+from core.lifecycle.taking import begin_archive, take_archive
 from core.maintenance import Maintenance
 from core.model import Archive, Board, PeriodKind
 from core.submission.submit import Submission, submit_score
@@ -48,6 +49,26 @@ def test_a_period_is_archived_once_its_grace_is_over(db: Database, boards: Board
     [archive] = taken(db, board)
     assert (archive.period, archive.size) == ("daily-2026-11-30", 1)
     assert [one.participant_id for one, _ in archive_entries(db, archive.id, 10).items] == ["p"]
+
+
+def test_a_board_whose_archive_fails_stops_no_other(
+    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [timed(db, boards, PeriodKind.DAILY, id=name) for name in ("a", "b")]
+    for board in made:
+        submit(db, board, "p", 1, NOW)
+
+    def begin(db: Database, board: Board, *args: Any, **options: Any) -> str:
+        if board.id == "a":
+            raise RuntimeError("throttled")
+        return begin_archive(db, board, *args, **options)
+
+    monkeypatch.setattr(period_archives, "begin_archive", begin)
+    assert archive_ended(db, boards, NOW + 3 * DAY) == 1
+    monkeypatch.undo()
+    assert archive_ended(db, boards, NOW + 3 * DAY) == 1
+    take_all(db)
+    assert [len(taken(db, board)) for board in made] == [1, 1]
 
 
 def test_each_kind_has_archives_of_its_own_and_empty_periods_none(db: Database, boards: Boards) -> None:

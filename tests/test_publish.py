@@ -70,6 +70,7 @@ def test_an_event_that_is_not_whole_is_refused(api: Api, changes: dict[str, Any]
     [
         ({"entries": "{}"}, "entries: must be a JSON list"),
         ({"entries": "[1"}, "entries: must be a JSON list"),
+        ({"entries": "[NaN]"}, "entries: must be a JSON list"),
         ({"entries": "[" * 100_000}, "entries: must be a JSON list"),
         ({"entries": json.dumps(["ü" * (MAX_EVENT_BYTES // 2)], ensure_ascii=False)}, "at most 240000 bytes"),
         ({"leaderboardId": ""}, "leaderboardId: must not be empty"),

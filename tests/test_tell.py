@@ -15,11 +15,15 @@ from core.board import define_board
 from core.boards import Boards
 from core.changes import moves, tell
 from core.changes.events import Event, Published, RankChange, RankChangeCause
+from core.changes.outbox import Pending, read_pending, write_pending
 from core.changes.tell import Again
 from core.counters import growth, top
 from core.database import Database, batch_write, metered
 from core.items import entry_key
 from core.keys import live_partition, rank_shard, shard_of
+from core.lifecycle.audit import Deed
+from core.lifecycle.chores import Chore, left
+from core.lifecycle.forgetting import erase_from_archives, forget_participant
 from core.model import CounterMode, RankBucket, TieBreak
 from core.standings import size
 from core.standings import top as best
@@ -210,6 +214,36 @@ def test_who_leaves_is_told_nothing_and_comes_back_as_new(stage: Any) -> None:
         [event] = [event for event in theatre.play() if event.participant_id == "p3"]
         assert said(event) == (None, "ten", None, 4, OWN)
         theatre.check()
+
+
+def test_nothing_that_a_forgotten_participant_was_told_is_kept(
+    stage: Any, db: Database, boards: Boards
+) -> None:
+    theatre = stage()
+    fill(theatre, 12)
+
+    def kept(participant: str) -> list[str]:
+        return [
+            item["node"]["S"]
+            for item in db.client.query(
+                TableName=db.tables.counters,
+                KeyConditionExpression="standings = :live",
+                ExpressionAttributeValues={":live": {"S": live_partition(theatre.twin.standings)}},
+            )["Items"]
+            if participant in repr(item)
+        ]
+
+    theatre.twin.submit("Zoe", 2000)
+    theatre.play()
+    assert kept("Zoe") == ["of:Zoe"]
+    assert forget_participant(db, boards, "Zoe", Deed("ops", NOW)) == 1
+    assert kept("Zoe") == []
+    theatre.twin.oracle.remove("Zoe")
+    theatre.play()
+    [(_, name, chore)] = left(db, Chore.FORGET)
+    assert erase_from_archives(db, boards, name, chore, 1e9)
+    assert kept("Zoe") == []
+    theatre.check()
 
 
 def test_a_board_made_anew_and_changed_buckets_begin_in_silence(
@@ -416,7 +450,7 @@ def test_at_most_one_event_a_second_and_none_lost(stage: Any) -> None:
 
 def test_a_burst_of_500_is_told_in_bounded_ticks(stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tell, "_AT_ONCE", 200)
-    monkeypatch.setattr(moves, "_MARKS_AN_ITEM", 50)
+    monkeypatch.setattr(moves, "MARKS_AN_ITEM", 50)
     theatre = stage()
     chance = random.Random(5)
     for _ in range(2):  # all enter, then all move
@@ -437,6 +471,22 @@ def test_a_burst_of_500_is_told_in_bounded_ticks(stage: Any, monkeypatch: pytest
             one: bucket for one, (_, bucket) in truth.items()
         }
     assert theatre.audience.doubled == []
+
+
+def test_an_edge_that_moves_far_is_followed_tick_by_tick(stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By more entries than one tick looks at, out and back in, where nobody's own score moves."""
+    monkeypatch.setattr(tell, "_AT_ONCE", 20)
+    theatre = stage(rank_buckets=[RankBucket("half", top_percent=50), RankBucket("rest")])
+    fill(theatre, 100)
+    for number in range(100):
+        theatre.twin.submit(f"q{number}", 500 - number)
+    told = theatre.play()
+    assert {f"p{number}" for number in range(50, 100)} <= {event.participant_id for event in told}
+    theatre.check()
+    for number in range(100):
+        theatre.twin.remove(f"q{number}")
+    assert {event.participant_id for event in theatre.play()} == {f"p{number}" for number in range(50, 100)}
+    theatre.check()
 
 
 def put_entries(theatre: Theatre, scores: dict[str, int]) -> list[bytes]:
@@ -490,6 +540,23 @@ def test_after_an_outage_everyone_hears_where_they_are(stage: Any) -> None:
         place = theatre.twin.oracle.place(event.participant_id)
         assert place
         assert (event.rank, event.bucket) == (place.rank, place.bucket)
+
+
+@pytest.mark.parametrize("id_bytes", [6, 36, 256])
+def test_however_many_wait_the_list_of_them_fits_into_its_item(
+    stage: Any, db: Database, id_bytes: int
+) -> None:
+    """Through a long outage, with short ids or long, and if it is unsure of all whether they were told."""
+    twin = stage().twin
+    waiting = Pending()
+    while waiting.room > 0:  # a tick that finds room
+        found = min(1_000, waiting.room)
+        ids = (f"{at:0{id_bytes}}" for at in range(len(waiting.since), len(waiting.since) + found))
+        since = {**waiting.since, **dict.fromkeys(ids, START + 123_456_789)}
+        waiting = Pending(since, frozenset(since))
+    assert len(waiting.since) > 1_300
+    write_pending(db, twin.board, twin.standings, waiting)
+    assert read_pending(db, twin.standings) == waiting
 
 
 def test_one_tick_at_a_time_and_a_dead_ones_order_is_taken_over(stage: Any) -> None:

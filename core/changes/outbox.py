@@ -14,6 +14,7 @@ from core.changes.events import RankChangeCause
 from core.counters.nodes import expiry, get_node, node_key
 from core.database import Database, batch_get, batch_write
 from core.keys import live_partition
+from core.limits import MAX_ID_BYTES
 from core.model import Board
 from core.tables import TTL_ATTRIBUTE
 
@@ -21,6 +22,9 @@ _PENDING = "pending"
 _OF = "of:"
 # As long as a batch of the stream may come again, and then some: till then the item tells that it is told.
 _KEPT_SECONDS = 26 * 3600
+# The list of who waits is one item, of at most 400 KB: ids, and with each a number.
+_LISTED_BYTES = 390_000
+_NUMBER_BYTES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,12 @@ class Pending:
     since: Mapping[str, int] = field(default_factory=dict)
     unsure: frozenset[str] = frozenset()
 
+    @property
+    def room(self) -> int:
+        """For how many more there is certainly room in the list, however long their ids."""
+        used = sum(len(one.encode()) + _NUMBER_BYTES for one in self.since)
+        return max(0, _LISTED_BYTES - used) // (MAX_ID_BYTES + _NUMBER_BYTES)
+
 
 def read_outgoing(db: Database, standings: str, participants: Iterable[str]) -> dict[str, Outgoing]:
     """Read what some participants are or were told: a read unit for each."""
@@ -66,22 +76,32 @@ def write_outgoing(db: Database, standings: str, outgoing: Iterable[Outgoing]) -
     batch_write(db, db.tables.counters, puts)
 
 
+def drop_outgoing(db: Database, orders: Iterable[str], participant: str) -> None:
+    """Erase what a participant was told in some orders: a write unit for each."""
+    keys = [node_key(live_partition(standings), _OF + participant) for standings in orders]
+    batch_write(db, db.tables.counters, [{"DeleteRequest": {"Key": key}} for key in keys])
+
+
 def read_pending(db: Database, standings: str) -> Pending:
     """Read who has not been told yet: a read unit for each 4 KB."""
     item = get_node(db, live_partition(standings), _PENDING, consistent=True)
     if not item:
         return Pending()
-    since = {one: int(version["N"]) for one, version in item["of"]["M"].items()}
-    return Pending(since, frozenset(item.get("unsure", {}).get("SS", ())))
+    versions = {one: int(version["N"]) for one, version in item["of"]["M"].items()}
+    unsure = frozenset(one for one, version in versions.items() if version < 0)
+    return Pending({one: abs(version) for one, version in versions.items()}, unsure)
 
 
 def write_pending(db: Database, board: Board, standings: str, pending: Pending) -> None:
     """Write who has not been told yet: a write unit a KB, some 40 participants."""
     key = node_key(live_partition(standings), _PENDING)
     if pending.since:
-        listed: Any = {one: {"N": str(version)} for one, version in pending.since.items()}
-        unsure: Any = {"unsure": {"SS": sorted(pending.unsure)}} if pending.unsure else {}
-        item = {**key, **expiry(board, standings), "of": {"M": listed}, **unsure}
+        # Negative where it is unsure: the ids once more would be too much for one item.
+        listed: Any = {
+            one: {"N": str(-version if one in pending.unsure else version)}
+            for one, version in pending.since.items()
+        }
+        item = {**key, **expiry(board, standings), "of": {"M": listed}}
         db.client.put_item(TableName=db.tables.counters, Item=item)
     else:
         db.client.delete_item(TableName=db.tables.counters, Key=key)

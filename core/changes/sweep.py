@@ -62,9 +62,10 @@ def sweep(
         cuts[at] = edge.cut
         if len(run) > room:
             found.whole = False
-            run = run[:room]
-            # As far as it goes: the last one that was found stands on the side that it will be told.
-            cuts[at] = cut if not run else run[-1][1] + b"\0" if outward else run[-1][1]
+            behind, run = run[room][1], run[:room]
+            # As far as it goes: the last one that was found stands on the side that it will be told. The cut
+            # is an entry's key: below one with zeros behind it, `just_below` would leave out that entry.
+            cuts[at] = cut if not run else behind if outward else run[-1][1]
         (found.sure if in_top else found.found).update(run)
     found.cuts = tuple(cuts)
     return found
@@ -80,7 +81,7 @@ def read_between(
     for ask in [*(size for size in _READ_AT_ONCE if size < limit), limit]:
         run = read_run(db, board, period, ask, from_key=start, backward=backward)
         inside = _between(run, standings, low, high)
-        if len(run) < ask or len(inside) < len(run):
+        if len(run) < ask or not _is_between(bytes(run[-1]["rank_key"]["B"]), low, high):
             break
     return inside
 
@@ -91,11 +92,11 @@ def _between(items: Sequence[Any], standings: str, low: Cut, high: Cut) -> list[
         for item in items
         if item.get("standings", {"S": standings})["S"] == standings  # a stranger's may stand in any shard
     ]
-    return [
-        (participant, key)
-        for participant, key in keyed
-        if (low is None or key >= low) and (high is None or key < high)
-    ]
+    return [(participant, key) for participant, key in keyed if _is_between(key, low, high)]
+
+
+def _is_between(key: bytes, low: Cut, high: Cut) -> bool:
+    return (low is None or key >= low) and (high is None or key < high)
 
 
 def _is_in(top: Top, cut: Cut) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 from core.changes.bucket_edges import Edges, find_edges
 from core.changes.decide import Concerned, Decided, View, decide, merge_marks
 from core.changes.events import Event, Publish, Published, RankChange, TopChange
-from core.changes.moves import TOLD_NODE, drop_marks, read_marks, read_told
+from core.changes.moves import MARKS_AN_ITEM, TOLD_NODE, drop_marks, read_marks, read_told
 from core.changes.outbox import Outgoing, Pending, read_pending, write_outgoing, write_pending
 from core.changes.sweep import read_between, sweep
 from core.changes.told import Told, rules_of, to_item
@@ -34,7 +34,6 @@ _SECOND = 1_000  # milliseconds
 _INDEX_LAG = 5_000  # that the index is given to show what the stream has shown
 _LEASE = 90_000  # longer than a tick takes
 _AT_ONCE = 500  # participants of each kind that one tick looks at: marked, swept, waiting
-_WAITING_BYTES = 200_000  # of ids: who is not told yet is listed in one item, of at most 400 KB
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +110,10 @@ class _Tick:
         self._waiting = read_pending(db, standings)
         if told.leased_until:  # whoever had the order last died, and may have told some
             self._waiting = replace(self._waiting, unsure=frozenset(self._waiting.since))
-        room = sum(len(one.encode()) for one in self._waiting.since) < _WAITING_BYTES
-        limit = _AT_ONCE if room else 0
-        self._marks = list(read_marks(db, standings, limit)) if room else []
-        self._more = not room or sum(len(item.marks) for item in self._marks) >= limit
+        # All of them may have to wait.
+        limit = max(0, min(_AT_ONCE, (self._waiting.room - MARKS_AN_ITEM) // 2))
+        self._marks = list(read_marks(db, standings, limit)) if limit else []
+        self._more = not limit or sum(len(item.marks) for item in self._marks) >= limit
         self._sweep = sweep(db, board, standings, self._top, told.cuts, self._edges.of, limit)
         self._sure = dict(self._sweep.sure)
         for low, high in zip(told.low, told.high, strict=True) if self._settles else ():

@@ -5,6 +5,7 @@
     ~audit           ...                                 what was done to a participant everywhere
     ~person#<hash>   ~audit#race#2026-...                which records name a participant
     ~secret          participants                        the key of the hashes
+    ~secret          participants 9f2c...                the key of those that came with a backup
 
 A record names its participant by a keyed hash, and as long as they are not forgotten also by their id.
 Forgetting takes the id and the reason, a text that may name them, off every record. The rest stays: an
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, TransactWriteItemTypeDef
 
 _AUDIT = "~audit"
-_SECRET = archive_key("~secret", "participants")
+SECRETS = "~secret"
+_SECRET = archive_key(SECRETS, "participants")
 
 
 class AuditAction(StrEnum):
@@ -147,22 +149,35 @@ def forget_name(db: Database, participant_id: str) -> None:
 
     If this dies, run it again.
     """
-    person = _person(participant_hash(db, participant_id))
-    for pointer in query_archive(db, person, keys_only=True):
-        partition, chunk = _split(pointer["chunk"]["S"])
-        with suppress(db.client.exceptions.ConditionalCheckFailedException):
-            db.client.update_item(
-                TableName=db.tables.archives,
-                Key=archive_key(partition, chunk),
-                UpdateExpression="REMOVE participant, reason",
-                ConditionExpression="attribute_exists(chunk)",
-            )
-        db.client.delete_item(TableName=db.tables.archives, Key=archive_key(person, pointer["chunk"]["S"]))
+    for item in query_archive(db, SECRETS):
+        person = _person(_hash(bytes(item["secret"]["B"]), participant_id))
+        for pointer in query_archive(db, person, keys_only=True):
+            partition, chunk = _split(pointer["chunk"]["S"])
+            with suppress(db.client.exceptions.ConditionalCheckFailedException):
+                db.client.update_item(
+                    TableName=db.tables.archives,
+                    Key=archive_key(partition, chunk),
+                    UpdateExpression="REMOVE participant, reason",
+                    ConditionExpression="attribute_exists(chunk)",
+                )
+            key = archive_key(person, pointer["chunk"]["S"])
+            db.client.delete_item(TableName=db.tables.archives, Key=key)
 
 
 def participant_hash(db: Database, participant_id: str) -> str:
     """Give the hash that stands for a participant, keyed with the stack's own secret."""
-    return hmac.new(_secret(db), participant_id.encode(), hashlib.sha256).hexdigest()[:32]
+    return _hash(_secret(db), participant_id)
+
+
+def adopt_secret(db: Database, secret: bytes) -> None:
+    """Know the participants of another stack's records, which are to be written into this one, too."""
+    if not _put_secret(db, _SECRET, secret):
+        digest = hashlib.sha256(secret).hexdigest()[:32]
+        _put_secret(db, archive_key(SECRETS, f"participants {digest}"), secret)
+
+
+def _hash(secret: bytes, participant_id: str) -> str:
+    return hmac.new(secret, participant_id.encode(), hashlib.sha256).hexdigest()[:32]
 
 
 def _secret(db: Database) -> bytes:
@@ -171,13 +186,23 @@ def _secret(db: Database) -> bytes:
         if found is not None:
             db.memory.secret = bytes(found["secret"]["B"])
             break
-        with suppress(db.client.exceptions.ConditionalCheckFailedException):  # another process was faster
-            db.client.put_item(
-                TableName=db.tables.archives,
-                Item={**_SECRET, "secret": {"B": secrets.token_bytes(32)}},
-                ConditionExpression="attribute_not_exists(chunk)",
-            )
+        _put_secret(db, _SECRET, secrets.token_bytes(32))
     return db.memory.secret
+
+
+def _put_secret(db: Database, key: "dict[str, AttributeValueTypeDef]", secret: bytes) -> bool:
+    """Keep a secret, unless another is there; says whether it is kept."""
+    value: AttributeValueTypeDef = {"B": secret}
+    try:
+        db.client.put_item(
+            TableName=db.tables.archives,
+            Item={**key, "secret": value},
+            ConditionExpression="attribute_not_exists(chunk) OR secret = :secret",
+            ExpressionAttributeValues={":secret": value},
+        )
+    except db.client.exceptions.ConditionalCheckFailedException:
+        return False
+    return True
 
 
 def _read(board_id: str | None, item: Mapping[str, Any]) -> AuditRecord:

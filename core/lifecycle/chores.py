@@ -18,7 +18,7 @@ from core.lifecycle.archive_items import archive_key, query_archive
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, TransactWriteItemTypeDef
 
-_PARTITION = "~chores"
+CHORES = "~chores"
 
 Item = Mapping[str, Any]
 
@@ -61,7 +61,7 @@ def note(db: Database, chore: Chore, name: str, **details: "AttributeValueTypeDe
 def left(db: Database, chore: Chore | None = None) -> list[tuple[Chore, str, Item]]:
     """List the chores that are left, of one kind or of all: a read unit for each 4 KB."""
     found: list[tuple[Chore, str, Item]] = []
-    for item in query_archive(db, _PARTITION, prefix=f"{chore}#" if chore else ""):
+    for item in query_archive(db, CHORES, prefix=f"{chore}#" if chore else ""):
         kind, _, name = item["chunk"]["S"].partition("#")
         found.append((Chore(kind), name, item))
     return found
@@ -69,4 +69,4 @@ def left(db: Database, chore: Chore | None = None) -> list[tuple[Chore, str, Ite
 
 def chore_key(chore: Chore, name: str) -> "dict[str, AttributeValueTypeDef]":
     """Give the key of a chore's item."""
-    return archive_key(_PARTITION, f"{chore}#{name}")
+    return archive_key(CHORES, f"{chore}#{name}")

@@ -4,6 +4,8 @@ Asking for it is written down first, together with the record that it was asked.
 Archives are immutable but for this: the rows of the participant keep score and place, so that nobody else's
 rank changes, and lose id, name and metadata. That is done in the background; until then nobody is shown them.
 
+What subscribers were told goes at once, and at the end what was noted there of their leaving.
+
 What stays for 30 days is the id alone, where the entries were: it is what late retries are refused by.
 """
 
@@ -12,6 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from core.boards import Boards
+from core.changes.outbox import drop_outgoing
 from core.database import Database
 from core.ids import check_id
 from core.items import is_entry
@@ -41,7 +44,7 @@ def forget_participant(db: Database, boards: Boards, participant_id: str, deed: 
         Throttled: too many submissions at once; do it again.
 
     Costs a read unit for each 4 KB of the participant's entries, for each what it costs to take it off its
-    board, and one to two write units for each record; then what `erase_from_archives` says.
+    board and a write unit more, and one to two for each record; then what `erase_from_archives` says.
     """
     check_id("participantId", participant_id)
     digest = participant_hash(db, participant_id)
@@ -54,6 +57,7 @@ def forget_participant(db: Database, boards: Boards, participant_id: str, deed: 
     removed = 0
     for item in items_on(db, participant_id):
         removed += _erase(db, boards, item, deed)
+    _erase_told(db, participant_id)
     forget_name(db, participant_id)
     return removed
 
@@ -70,26 +74,38 @@ def _erase(db: Database, boards: Boards, item: Item, deed: Deed) -> bool:
     return is_entry(bury(db, board, item, deed))
 
 
+def _erase_told(db: Database, participant_id: str) -> None:
+    """Erase what subscribers were told of a participant, where no entry has come since."""
+    gone = [item["standings"]["S"] for item in items_on(db, participant_id) if not is_entry(item)]
+    drop_outgoing(db, gone, participant_id)
+
+
 def erase_from_archives(db: Database, boards: Boards, name: str, chore: Item, seconds: float) -> bool:
     """Go on taking a participant out of the archives, for so many seconds; says whether it is done.
 
     Costs a read unit for each 4 KB of every archive of every board, and two write units for each KB of the
-    chunks that hold the participant.
+    chunks that hold the participant; a write unit for each order that they were in.
     """
     until = time.monotonic() + seconds
     participant_id = chore["participant"]["S"]
     asked_at = instant(int(chore["asked_at"]["N"]))
     after = chore["after"]["S"] if "after" in chore else ""
+    if after:
+        is_last = "is_last" in chore and chore["is_last"]["BOOL"]
+    else:
+        # What is complete only after its board was gone through would be missed: then all are once more.
+        is_last = datetime.now(UTC) >= asked_at + SHOWN and not _is_being_taken(db, asked_at)
     for board in _boards(boards, after):
         for archive, taken_at in listed_archives(db, board.id, board.generation):
             if may_hold(taken_at, asked_at):
                 _erase_rows(db, archive, participant_id)
-        note(db, Chore.FORGET, name, after={"S": board.id})
+        note(db, Chore.FORGET, name, after={"S": board.id}, is_last={"BOOL": is_last})
         if time.monotonic() > until:
             return False
-    if datetime.now(UTC) < asked_at + SHOWN or _is_being_taken(db, asked_at):
+    if not is_last:
         note(db, Chore.FORGET, name, after={"S": ""})
         return False
+    _erase_told(db, participant_id)  # the tick that saw them leave has noted it there
     db.client.transact_write_items(TransactItems=[done(db, Chore.FORGET, name)])
     return True
 

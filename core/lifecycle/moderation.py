@@ -53,11 +53,12 @@ def restore_entry(db: Database, board: Board, participant_id: str, deed: Deed) -
 
     Raises:
         EntryNotFound: the participant is not on the board.
-        InvalidInput: the id.
+        InvalidInput: the id or the reason.
         Throttled: too many submissions at once; do it again.
 
     Costs as much as `hide_entry`.
     """
+    check_reason(deed.reason)
     items = _entries(db, board, participant_id)
     if any("rank_shard" not in item for item in items):
         mark = mark_restored(db, board, participant_id, deed.at)

@@ -7,6 +7,7 @@ A period that nobody stands in is passed over. If maintenance has not run for a 
 oldest period that is still kept.
 """
 
+import logging
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -24,12 +25,14 @@ from core.periods import is_expired, period_before, period_end, period_key
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
+_log = logging.getLogger(__name__)
+
 # What comes in at the last moment of grace has this long to show on the index.
 _SETTLED = timedelta(minutes=5)
 
 
 def archive_ended(db: Database, boards: Boards, now: datetime) -> int:
-    """Ask for the archives that are due on every board; gives how many.
+    """Ask for the archives that are due on every board; gives how many. A board that fails stops no other.
 
     Costs half a read unit for each 4 KB of boards and for each kind of period of each; where a period has
     ended, some ten units more.
@@ -38,7 +41,11 @@ def archive_ended(db: Database, boards: Boards, now: datetime) -> int:
     token: str | None = None
     while True:
         page = boards.page(MAX_BOARDS_PAGE, token)
-        asked += sum(_archive_kind(db, board, kind, now) for board in page.items for kind in board.periods)
+        for board in page.items:
+            try:
+                asked += sum(_archive_kind(db, board, kind, now) for kind in board.periods)
+            except Exception:  # none of the other boards' business
+                _log.exception("periods of %r that ended were not archived, trying again", board.id)
         token = page.next_token
         if token is None:
             return asked
