@@ -82,7 +82,7 @@ def stored(twin: Twin, participant: str) -> Standing | None:
     ("policy", "tie_break"),
     [
         (ScorePolicy.BEST, TieBreak.EARLIEST),
-        (ScorePolicy.BEST, TieBreak.LATEST),
+        pytest.param(ScorePolicy.BEST, TieBreak.LATEST, marks=pytest.mark.thorough),
         (ScorePolicy.LATEST, TieBreak.EARLIEST),
         (ScorePolicy.SUM, TieBreak.PARTICIPANT),
     ],

@@ -125,7 +125,7 @@ def test_what_late_writers_leave_goes_in_the_second_look(
     assert left(db) == []
 
 
-@pytest.mark.parametrize("step", [60, pytest.param(1, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("step", [25, pytest.param(1, marks=pytest.mark.thorough)])
 def test_dying_anywhere_and_deleting_again_ends_complete(db: Database, boards: Boards, step: int) -> None:
     def do(twin: Twin, dying: Database) -> None:
         with suppress(LeaderboardNotFound):  # the first run may have come that far

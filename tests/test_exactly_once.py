@@ -14,9 +14,9 @@ from core.database import Database
 from tests.deliveries import Records
 from tests.histories import Life, small_leaves
 
-PLAIN = range(24)
-GROWING = range(1_000, 1_014)
-REBUILT = range(2_000, 2_004)
+PLAIN = range(14)
+GROWING = range(1_000, 1_008)
+REBUILT = range(2_000, 2_002)
 
 
 @pytest.fixture

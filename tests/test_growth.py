@@ -87,7 +87,9 @@ def die_at(life: Life, dies_at: tuple[int, str] | None) -> int:
     return grower.requests
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(2, 6))]
+)
 @pytest.mark.parametrize("mode", [CounterMode.TRANSACTIONAL, CounterMode.INLINE])
 def test_two_growers_and_two_writers_agree(start: Start, mode: CounterMode, seed: int) -> None:
     """Under writes that never stop, in the modes in which writers count; `test_exactly_once` has STREAM."""

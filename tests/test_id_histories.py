@@ -25,7 +25,7 @@ from tests.deliveries import Deliveries, Records
 from tests.interleaving import Killed, Process, World, instant, virtual
 from tests.season import KEPT, key_in
 
-SEEDS = range(30)
+SEEDS = range(12)
 MORE_SEEDS = range(100, 400)
 
 
