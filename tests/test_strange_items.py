@@ -1,4 +1,4 @@
-"""What no entry is may stand in an index or a participant's partition. Reads should pass over it, and do not yet."""
+"""What no entry is may stand in an index or a partition. Reads should pass over it, and do not yet."""
 
 from collections.abc import Callable
 from typing import Any
