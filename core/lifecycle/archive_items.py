@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from core.database import Database
+from core.pages import decode_token, encode_token
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
@@ -46,3 +47,31 @@ def query_archive(
         if "LastEvaluatedKey" not in answer:
             return
         start["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
+
+def newest_page(
+    db: Database, archive: str, listed_as: str, limit: int, next_token: str | None
+) -> tuple[list[dict[str, Any]], str | None]:
+    """Read a page of a partition's items, last ones first, and the token of the next page.
+
+    Raises:
+        InvalidInput: the token is not of a page of this list.
+
+    Costs half a read unit for each 4 KB.
+    """
+    values: dict[str, AttributeValueTypeDef] = {":archive": {"S": archive}}
+    condition = "#archive = :archive"
+    if next_token is not None:
+        condition += " AND chunk < :before"
+        values[":before"] = {"S": decode_token(listed_as, next_token).decode()}
+    answer = db.client.query(
+        TableName=db.tables.archives,
+        KeyConditionExpression=condition,
+        ExpressionAttributeNames=RESERVED,
+        ExpressionAttributeValues=values,
+        ScanIndexForward=False,
+        Limit=limit,
+    )
+    items = answer["Items"]
+    more = "LastEvaluatedKey" in answer
+    return items, encode_token(listed_as, items[-1]["chunk"]["S"].encode()) if more else None

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.database import Database
 from core.errors import ArchiveNotFound
 from core.keys import SEPARATOR, split_standings
-from core.lifecycle.archive_items import RESERVED, archive_key, query_archive
+from core.lifecycle.archive_items import RESERVED, archive_key, newest_page, query_archive
 from core.lifecycle.archive_rows import CHUNK_ROWS, Row, entry_of, erased, rank_of, unpack
 from core.lifecycle.chores import Chore, left
 from core.lifecycle.taking import About, find_archive, listing, rows_chunk, tie_chunk
@@ -15,9 +15,6 @@ from core.limits import MAX_ARCHIVES_PAGE, MAX_PAGE, check_limit
 from core.model import Archive, Board, Entry, Page, Rank
 from core.pages import decode_token, encode_token
 from core.rank_key import instant
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
 Item = dict[str, Any]
 
@@ -33,22 +30,7 @@ def archives_page(db: Database, board: Board, limit: int, next_token: str | None
     """
     check_limit("limit", limit, MAX_ARCHIVES_PAGE)
     partition = listing(board.id, board.generation)
-    values: dict[str, AttributeValueTypeDef] = {":archive": {"S": partition}}
-    condition = "#archive = :archive"
-    if next_token is not None:
-        condition += " AND chunk < :before"
-        values[":before"] = {"S": decode_token(partition, next_token).decode()}
-    answer = db.client.query(
-        TableName=db.tables.archives,
-        KeyConditionExpression=condition,
-        ExpressionAttributeNames=RESERVED,
-        ExpressionAttributeValues=values,
-        ScanIndexForward=False,
-        Limit=limit,
-    )
-    items = answer["Items"]
-    more = "LastEvaluatedKey" in answer
-    token = encode_token(partition, items[-1]["chunk"]["S"].encode()) if more else None
+    items, token = newest_page(db, partition, partition, limit, next_token)
     return Page([_listed(board, item) for item in items], token)
 
 

@@ -24,10 +24,9 @@ from typing import TYPE_CHECKING, Any
 
 from core.database import Database
 from core.ids import check_text
-from core.lifecycle.archive_items import RESERVED, archive_key, query_archive
+from core.lifecycle.archive_items import archive_key, newest_page, query_archive
 from core.limits import MAX_REASON_BYTES
 from core.model import Page
-from core.pages import decode_token, encode_token
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, TransactWriteItemTypeDef
@@ -124,23 +123,8 @@ def audit_page(
 
     Costs half a read unit for each 4 KB.
     """
-    listing = f"audit {board_id or ''}"
-    values: dict[str, AttributeValueTypeDef] = {":archive": {"S": _partition(board_id)}}
-    condition = "#archive = :archive"
-    if next_token is not None:
-        condition += " AND chunk < :before"
-        values[":before"] = {"S": decode_token(listing, next_token).decode()}
-    answer = db.client.query(
-        TableName=db.tables.archives,
-        KeyConditionExpression=condition,
-        ExpressionAttributeNames=RESERVED,
-        ExpressionAttributeValues=values,
-        ScanIndexForward=False,
-        Limit=limit,
-    )
-    items = answer["Items"]
-    more = "LastEvaluatedKey" in answer
-    token = encode_token(listing, items[-1]["chunk"]["S"].encode()) if more else None
+    listed_as = f"audit {board_id or ''}"
+    items, token = newest_page(db, _partition(board_id), listed_as, limit, next_token)
     return Page([_read(board_id, item) for item in items], token)
 
 
