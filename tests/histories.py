@@ -67,6 +67,18 @@ class Life:
         resharded_at = world.random.choice([None, 15])
         return cls(world, Boards(database).create(board), Deliveries(world, records, shards, resharded_at))
 
+    @classmethod
+    def of_twelve(cls, monkeypatch: pytest.MonkeyPatch, database: Database) -> "Life":
+        """A board in one piece whose twelve entries are counted, with leaves that grow early."""
+        small_leaves(monkeypatch)
+        made = cls.make(monkeypatch, database, Records(database), 0, peak_writes_per_second=1)
+        db, _ = made.world.connect()
+        for at in range(12):
+            submission = Submission(PARTICIPANTS[at], [str(at // 2)])
+            submit_score(db, made.board, submission, now=instant(made.world))
+        assert made.calm_down() == []
+        return made
+
     @property
     def standings(self) -> str:
         return standings_key(self.board.id, ALL_TIME, self.board.generation)

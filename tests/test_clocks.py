@@ -6,20 +6,13 @@ from core.counters.trees import AHEAD
 from core.database import Database
 from core.stream import process
 from core.submission.submit import Submission, submit_score
-from tests.deliveries import Records
-from tests.histories import PARTICIPANTS, Life, small_leaves
+from tests.histories import Life
 from tests.interleaving import instant
 
 
 @pytest.fixture
 def life(lean: Database, monkeypatch: pytest.MonkeyPatch) -> Life:
-    small_leaves(monkeypatch)
-    made = Life.make(monkeypatch, lean, Records(lean), 0, peak_writes_per_second=1)
-    db, _ = made.world.connect()
-    for at in range(12):
-        submit_score(db, made.board, Submission(PARTICIPANTS[at], [str(at // 2)]), now=instant(made.world))
-    assert made.calm_down() == []
-    return made
+    return Life.of_twelve(monkeypatch, lean)
 
 
 @pytest.mark.parametrize(

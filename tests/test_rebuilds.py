@@ -11,21 +11,14 @@ from core.counters.trees import Trees
 from core.database import Database
 from core.lifecycle.moderation import remove_entry
 from core.submission.submit import Submission, submit_score
-from tests.deliveries import Records
-from tests.histories import PARTICIPANTS, Life, small_leaves
+from tests.histories import PARTICIPANTS, Life
 from tests.interleaving import Process, instant
 from tests.twin import LONG_AGO
 
 
 @pytest.fixture
 def life(lean: Database, monkeypatch: pytest.MonkeyPatch) -> Life:
-    small_leaves(monkeypatch)
-    made = Life.make(monkeypatch, lean, Records(lean), 0, peak_writes_per_second=1)
-    db, _ = made.world.connect()
-    for at in range(12):
-        submit_score(db, made.board, Submission(PARTICIPANTS[at], [str(at // 2)]), now=instant(made.world))
-    assert made.calm_down() == []
-    return made
+    return Life.of_twelve(monkeypatch, lean)
 
 
 def test_a_rebuild_that_ends_leaves_alone_one_that_has_just_begun(life: Life) -> None:

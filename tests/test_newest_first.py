@@ -1,0 +1,30 @@
+"""Lists of the archives table that begin with what came last."""
+
+import pytest
+
+from core.database import Database
+from core.errors import InvalidInput
+from core.lifecycle.archive_items import archive_key, newest_page
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 9])
+def test_pages_follow_one_another_without_gap_or_repeat(db: Database, limit: int) -> None:
+    for number in range(5):
+        db.client.put_item(TableName=db.tables.archives, Item=archive_key("~list", f"c{number}"))
+    seen: list[str] = []
+    token = None
+    while True:
+        items, token = newest_page(db, "~list", "a list", limit, token)
+        seen += [item["chunk"]["S"] for item in items]
+        assert len(items) <= limit
+        if token is None:
+            break
+    assert seen == ["c4", "c3", "c2", "c1", "c0"]
+
+
+def test_a_token_of_another_list_is_refused(db: Database) -> None:
+    for number in range(2):
+        db.client.put_item(TableName=db.tables.archives, Item=archive_key("~list", f"c{number}"))
+    _, token = newest_page(db, "~list", "a list", 1, None)
+    with pytest.raises(InvalidInput, match="nextToken"):
+        newest_page(db, "~list", "another", 1, token)
