@@ -19,9 +19,9 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.markdown import renew_section, table
-from core.database import metered
-from core.lifecycle.archives import archive_entries
-from core.standings import entries
+from core.archives.read import archive_entries
+from core.ranking.queries import entries
+from core.storage.database import metered
 from local.cli import main as leaderboard
 from local.stack import Stack, opened
 
@@ -119,7 +119,7 @@ def _stack(folder: Path) -> Iterator[Stack]:
 
 
 def _archive(stack: Stack) -> str:
-    from core.lifecycle.taking import begin_archive, take_archive  # noqa: PLC0415
+    from core.archives.write import begin_archive, take_archive  # noqa: PLC0415
 
     board = stack.boards.get(_BOARD)
     with metered() as meter:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from core.board import ComponentInput, define_board
-from core.model import Board, CounterMode, ScoreKind, ScorePolicy, SortOrder
+from core.domain.board import ComponentInput, define_board
+from core.domain.model import Board, CounterMode, ScoreKind, ScorePolicy, SortOrder
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 _STEP = timedelta(seconds=1)

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bench.sizes import item_bytes
-from core.counters.edges import choose_edges
-from core.counters.growth import capacity
 from core.counters.guard import guard_name, guard_value
 from core.counters.nodes import node_key, pack_edges
-from core.counters.scale import Path, static_edges
-from core.counters.tree import Node, edges_name, node_name
-from core.model import Board
-from core.rank_key import score_bytes
+from core.domain.model import Board
+from core.domain.rank_key import score_bytes
+from core.tree.node import Node, edges_name, node_name
+from core.tree.shape import Path, static_edges
+from core.tree.split import choose_edges
+from core.upkeep.growth import capacity
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef

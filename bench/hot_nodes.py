@@ -2,7 +2,7 @@
 
 A crossing of a leaf's edge writes the root and two nodes below it. TRANSACTIONAL: each is held for the length
 of the transaction; another one that comes meanwhile is cancelled, and tries again after a while, as
-`entry_writes.py` does. INLINE: plain ADDs wait their turn. A partition takes 1,000 write units a second.
+`write.py` does. INLINE: plain ADDs wait their turn. A partition takes 1,000 write units a second.
 """
 
 import argparse
@@ -21,9 +21,9 @@ from rich.markdown import Markdown
 
 from bench.distributions import BY_NAME
 from bench.markdown import renew_section, table
-from core.counters.scale import counter_shards
-from core.model import CounterMode
-from core.submission import entry_writes
+from core.domain.model import CounterMode
+from core.entries import write
+from core.tree.shape import counter_shards
 
 _FILE = Path("docs/capacity.md")
 _PARTITION_UNITS = 1_000  # a second
@@ -82,10 +82,10 @@ def transactional(shards: int, crossings: int, held: float, *, fewer_below: bool
             free_at |= dict.fromkeys(nodes, now + held)
             took.append(now + held - since)
             committed_late += _SECONDS / 2 < now < _SECONDS
-        elif attempt + 1 == entry_writes._ATTEMPTS:
+        elif attempt + 1 == write._ATTEMPTS:
             given_up += 1
         else:
-            delay = chance.uniform(0, min(entry_writes._MAX_DELAY, entry_writes._BASE_DELAY * 2**attempt))
+            delay = chance.uniform(0, min(write._MAX_DELAY, write._BASE_DELAY * 2**attempt))
             heapq.heappush(waiting, (now + delay, next(order), attempt + 1, since, nodes))
     count = len(took) + given_up
     return Outcome(committed_late / (_SECONDS / 2), attempts / count, given_up / count, _slow(took))

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.reads import WARM, BoardCosts, Place, RankRead
-from core.counters.growth import GROW_AT, TIES_GROW_AT
-from core.model import RankStrategy
+from core.domain.model import RankStrategy
+from core.upkeep.growth import GROW_AT, TIES_GROW_AT
 
 _UNITS = 4.0
 _ROUND_TRIPS = 2

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.database import Database
+from core.storage.database import Database
 
 _READS = frozenset({"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"})
 _BACKGROUND = "ladder"  # how the names of the threads begin that refresh ladders behind the readers' backs

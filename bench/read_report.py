@@ -6,7 +6,7 @@ from bench.limits import judge_reads
 from bench.markdown import table, verdicts
 from bench.probe import Reading
 from bench.reads import COLD, PAUSED, PLACES, RANK_READS, WARM, BoardCosts, RankRead
-from core.model import RankStrategy
+from core.domain.model import RankStrategy
 
 _SHOWN = (
     RankRead(RankStrategy.TREE, WARM, positions=False),

@@ -10,17 +10,17 @@ from bench.distributions import Distribution
 from bench.growth_play import Shape, shape_of
 from bench.loading import Filled, Progress, engine_with, entry_bytes
 from bench.probe import Probe, Reading
-from core.counters.consistency import check
-from core.counters.growth import TIES_GROW_AT, capacity
-from core.counters.trees import Trees
-from core.database import Database
-from core.keys import standings_key
-from core.model import Board, Entry, Rank, RankStrategy
-from core.pages import encode_token
-from core.periods import ALL_TIME
-from core.rank_key import just_above, participant_of, score_bytes
-from core.ranking import ranks
-from core.standings import around, entries, entries_of, entry, top
+from core.counters.known_trees import Trees
+from core.domain.keys import standings_key
+from core.domain.model import Board, Entry, Rank, RankStrategy
+from core.domain.pages import encode_token
+from core.domain.periods import ALL_TIME
+from core.domain.rank_key import just_above, participant_of, score_bytes
+from core.ranking.queries import around, entries, entries_of, entry, top
+from core.ranking.ranks import rank_entries
+from core.storage.database import Database
+from core.upkeep.checks import check
+from core.upkeep.growth import TIES_GROW_AT, capacity
 
 _DELAY = 0.015  # seconds that each request waits, so that those sent at once overlap
 
@@ -196,11 +196,11 @@ class _Bench:
         """Read some entries, and with a `state` known beforehand their ranks too."""
         db = self._fresh()
         if state == WARM:
-            ranks(db, self.board, ALL_TIME, read(db))
+            rank_entries(db, self.board, ALL_TIME, read(db))
         _keep_warm(db)
         with self.probe.read() as reading:
             found = read(db)
-            told = ranks(db, self.board, ALL_TIME, found) if state else []
+            told = rank_entries(db, self.board, ALL_TIME, found) if state else []
         for one, rank in zip(found, told, strict=False):
             self._judge(bisect_left(self.order, one.rank_key), name, rank)
         return reading
@@ -208,7 +208,7 @@ class _Bench:
     def _rank(self, db: Database, at: int, read: RankRead) -> Rank | None:
         own = entry(db, self.board, ALL_TIME, participant_of(self.board, self.order[at]))
         assert own is not None
-        return ranks(db, self.board, ALL_TIME, [own], read.strategy, positions=read.positions)[0]
+        return rank_entries(db, self.board, ALL_TIME, [own], read.strategy, positions=read.positions)[0]
 
     def _judge(self, at: int, read: object, rank: Rank | None) -> None:
         """Note a rank that is not what the sorted list says."""

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from bench.limits import Verdict
 from bench.markdown import table, verdicts
 from bench.writes import PACES, WRITERS, Pace, TraceCosts
-from core.counters.growth import GROW_AT
-from core.model import CounterMode
+from core.domain.model import CounterMode
+from core.upkeep.growth import GROW_AT
 
 _DENSE_UNITS = 0.05
 _SHARE_OF_SEEDS = 0.5

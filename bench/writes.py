@@ -13,16 +13,16 @@ from bench.probe import Probe, Reading
 from bench.seeds import SeedCost, multi_level, single_level
 from bench.trace import PER_SECOND, Scenario, Trace, Update, by_stream_shard
 from core.boards import Boards
-from core.counters.consistency import check
-from core.counters.growth import capacity, load_tree, twigs
+from core.counters.known_trees import Trees
 from core.counters.nodes import now_ms
-from core.counters.trees import Trees
-from core.database import Database
-from core.keys import standings_key
-from core.model import Board, CounterMode
-from core.periods import ALL_TIME
+from core.domain.keys import standings_key
+from core.domain.model import Board, CounterMode
+from core.domain.periods import ALL_TIME
+from core.storage.database import Database
 from core.stream import process
-from core.submission.submit import Submission, submit_score
+from core.submissions.submit import Submission, submit_score
+from core.upkeep.checks import check
+from core.upkeep.growth import capacity, load_tree, twigs
 
 # What Lambda's event source puts into one invocation at most.
 _BATCH_RECORDS = 10_000

@@ -6,21 +6,21 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from core.board import board_from_json, board_to_json, check_periods, check_time_zone
-from core.buckets import check_buckets
-from core.counters.memory import REMEMBERED
-from core.database import Database, batch_get, lost_race
-from core.errors import LeaderboardExists, LeaderboardNotFound, Throttled, VersionConflict
-from core.ids import check_id, check_text
-from core.keys import SEPARATOR
-from core.lifecycle.audit import AuditAction, Deed, check_reason, record
-from core.lifecycle.chores import Chore, ask
-from core.limits import MAX_BOARDS_PAGE, MAX_TITLE_BYTES, check_limit
-from core.model import UNSET, Board, ClientAccess, Page, PeriodKind, RankBucket, Retention, Unset
-from core.pages import decode_token, encode_token
-from core.periods import change_zone
-from core.rank_key import microseconds
-from core.tables import BOARD_INDEX
+from core.counters.cache import REMEMBERED
+from core.domain.board import board_from_json, board_to_json, check_periods, check_time_zone
+from core.domain.buckets import check_buckets
+from core.domain.errors import LeaderboardExists, LeaderboardNotFound, Throttled, VersionConflict
+from core.domain.keys import SEPARATOR
+from core.domain.limits import MAX_BOARDS_PAGE, MAX_TITLE_BYTES, check_limit
+from core.domain.model import UNSET, Board, ClientAccess, Page, PeriodKind, RankBucket, Retention, Unset
+from core.domain.pages import decode_token, encode_token
+from core.domain.periods import change_zone
+from core.domain.rank_key import microseconds
+from core.domain.text import check_id, check_text
+from core.records.audit import AuditAction, Deed, check_reason, record
+from core.records.jobs import Chore, ask
+from core.storage.database import Database, batch_get, lost_race
+from core.storage.tables import BOARD_INDEX
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, PutTypeDef

@@ -5,14 +5,14 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from core.archives.write import take_archive
 from core.boards import Boards
-from core.counters.growth import grow_all
-from core.database import Database
-from core.lifecycle.chores import Chore, Item, done, left
-from core.lifecycle.deletion import delete_rest
-from core.lifecycle.forgetting import erase_from_archives
-from core.lifecycle.period_archives import archive_ended
-from core.lifecycle.taking import take_archive
+from core.moderation.forget import erase_from_archives
+from core.records.jobs import Chore, Item, done, left
+from core.storage.database import Database
+from core.upkeep.deletion import delete_rest
+from core.upkeep.growth import grow_all
+from core.upkeep.period_ends import archive_ended
 
 # Periods have ended hours before their archive is due, so that it hardly matters when it is looked for them.
 _LOOKED_EVERY = 300.0  # seconds

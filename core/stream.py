@@ -15,21 +15,21 @@ from functools import partial
 from typing import Any
 
 from core.boards import Boards
-from core.changes.moves import note_moves
-from core.counters.deltas import Change, Poison, placed, read_change
-from core.counters.growth import GROW_AT, capacity, mark_growing
-from core.counters.memory import REMEMBERED
+from core.counters.cache import REMEMBERED
+from core.counters.known_trees import Gone, Trees
 from core.counters.nodes import add_steps, counts_of, drop_guards, now_ms
-from core.counters.rewriting import rewrite_late
-from core.counters.scale import Path
-from core.counters.top import follow_top
-from core.counters.tree import Step, node_name
-from core.counters.trees import Gone, Trees
-from core.database import Database
-from core.keys import split_standings
-from core.model import Board, CounterMode
-from core.parallel import run_all
-from core.periods import is_expired
+from core.domain.keys import split_standings
+from core.domain.model import Board, CounterMode
+from core.domain.periods import is_expired
+from core.notifications.movers import note_moves
+from core.ranking.top import follow_top
+from core.storage.database import Database
+from core.storage.parallel import run_all
+from core.tree.changes import Change, Poison, placed, read_change
+from core.tree.node import Step, node_name
+from core.tree.shape import Path
+from core.upkeep.growth import GROW_AT, capacity, mark_growing
+from core.upkeep.rewrites import rewrite_late
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ _MARK_SECONDS = 30  # a leaf is noted again after so long, should it still be fu
 class BatchReport:
     """What became of a batch: records counted, records set aside, the newest one's time.
 
-    `due` names the orders whose participants may have to be told of another rank bucket (core.changes.tell).
+    `due` names the orders whose participants may have to be told of another rank bucket.
     """
 
     counted: int

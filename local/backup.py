@@ -22,19 +22,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.board import board_from_json, board_to_json
-from core.counters import consistency
 from core.counters.nodes import now_ms
-from core.database import Database, batch_write
-from core.index import read_run
-from core.keys import standings_key
-from core.lifecycle.archive_items import archive_key
-from core.lifecycle.audit import SECRETS, adopt_secret
-from core.lifecycle.chores import CHORES
-from core.model import Board, CounterMode
-from core.parallel import batched
-from core.periods import periods_used
-from core.standings import size
+from core.domain.board import board_from_json, board_to_json
+from core.domain.keys import standings_key
+from core.domain.model import Board, CounterMode
+from core.domain.periods import periods_used
+from core.ranking.queries import size
+from core.records.audit import SECRETS, adopt_secret
+from core.records.jobs import CHORES
+from core.records.table import archive_key
+from core.storage.database import Database, batch_write
+from core.storage.parallel import batched
+from core.storage.rank_index import read_run
+from core.upkeep import checks
 from local.backup_file import append_page, digest, read_items, write_json
 from local.counters import followed
 from local.errors import StackError
@@ -339,8 +339,8 @@ def _count(stack: Stack, board: Board) -> int:
         standings = standings_key(board.id, period, board.generation)
         if (
             board.counter_mode is not CounterMode.STREAM
-            and consistency.check(stack.db, board, standings, patience=0).drifts
+            and checks.check(stack.db, board, standings, patience=0).drifts
         ):
-            consistency.rebuild(stack.db, board, standings)
+            checks.rebuild(stack.db, board, standings)
         total += size(stack.db, board, period)
     return total

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from core.errors import LeaderboardError
-from core.ids import check_id
-from core.periods import ALL_TIME
+from core.domain.errors import LeaderboardError
+from core.domain.periods import ALL_TIME
+from core.domain.text import check_id
 from local import backup, counters, demo, exporting, importing, operating
 from local.errors import Refused, StackError
 from local.stack import DEFAULT_FOLDER, add_target

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from rich.progress import Progress
 from rich.table import Table
 
-from core.counters import consistency
-from core.counters.explain import explain
-from core.keys import standings_key
-from core.model import Board
-from core.periods import resolve_period
+from core.domain.keys import standings_key
+from core.domain.model import Board
+from core.domain.periods import resolve_period
+from core.upkeep import checks
+from core.upkeep.explain import explain
 from local.import_report import plain_console
 from local.stack import Stack, add_target, opened
 
@@ -69,14 +69,14 @@ def _check(args: argparse.Namespace) -> int:
     with opened(args) as stack:
         board, standings = _standings(stack, args)
         stack.drain()
-        return _report(consistency.check(stack.db, board, standings))
+        return _report(checks.check(stack.db, board, standings))
 
 
 def _rebuild(args: argparse.Namespace) -> int:
     with opened(args) as stack, Progress(transient=True) as progress, followed(stack):
         board, standings = _standings(stack, args)
         task = progress.add_task("entries", total=None)
-        report = consistency.rebuild(
+        report = checks.rebuild(
             stack.db, board, standings, lambda done, of: progress.update(task, completed=done, total=of)
         )
     return _report(report)
@@ -101,7 +101,7 @@ def followed(stack: Stack) -> Iterator[None]:
         thread.join()
 
 
-def _report(report: consistency.CheckReport) -> int:
+def _report(report: checks.CheckReport) -> int:
     console = plain_console()
     console.print(f"{report.entries:,} entries, {report.counts:,} counts compared", end="")
     if not report.drifts:

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.table import Table
 
-from core import ranking, standings
-from core.database import Meter, metered
-from core.errors import LeaderboardExists
-from core.model import Board
-from core.periods import ALL_TIME
-from core.scores import display
+from core.domain.errors import LeaderboardExists
+from core.domain.model import Board
+from core.domain.periods import ALL_TIME
+from core.domain.scores import display
+from core.ranking import queries, ranks
+from core.storage.database import Meter, metered
 from local import f1
 from local.errors import StackError
 from local.import_report import Report, progress
@@ -96,13 +96,13 @@ def _import(stack: Stack, replays: Sequence[f1.Replay], report: Report) -> None:
 
 def _table(stack: Stack, board: Board) -> Table:
     """Draw the head of a season."""
-    entries = standings.top(stack.db, board, ALL_TIME, _SHOWN_ENTRIES)
-    ranks = ranking.ranks(stack.db, board, ALL_TIME, entries)
-    total = ranks[0].total if ranks and ranks[0] else 0
+    entries = queries.top(stack.db, board, ALL_TIME, _SHOWN_ENTRIES)
+    ranked = ranks.rank_entries(stack.db, board, ALL_TIME, entries)
+    total = ranked[0].total if ranked and ranked[0] else 0
     table = Table(title=f"{board.title}: {len(entries)} of {total} drivers")
     for heading in ("Position", "Driver", "Points", "Wins", "Rank bucket"):
         table.add_column(heading, justify="left" if heading in ("Driver", "Rank bucket") else "right")
-    for entry, rank in zip(entries, ranks, strict=True):
+    for entry, rank in zip(entries, ranked, strict=True):
         if rank is None:
             continue
         table.add_row(

@@ -11,15 +11,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-from core.database import Database
-from core.errors import ArchiveNotFound
-from core.lifecycle.archives import archive_entries
-from core.lifecycle.taking import find_archive
-from core.limits import MAX_PAGE
-from core.model import Board, Entry, Page
-from core.periods import resolve_period
-from core.scores import format_value
-from core.standings import entries, size
+from core.archives.read import archive_entries
+from core.archives.write import find_archive
+from core.domain.errors import ArchiveNotFound
+from core.domain.limits import MAX_PAGE
+from core.domain.model import Board, Entry, Page
+from core.domain.periods import resolve_period
+from core.domain.scores import format_value
+from core.ranking.queries import entries, size
+from core.storage.database import Database
 from local.errors import StackError
 from local.import_report import progress
 from local.stack import Stack, add_target, opened

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from core.board import ComponentInput, define_board
-from core.model import Board, RankBucket, ScoreKind, ScorePolicy, SortOrder
+from core.domain.board import ComponentInput, define_board
+from core.domain.model import Board, RankBucket, ScoreKind, ScorePolicy, SortOrder
 from local.import_submit import Row
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "f1"

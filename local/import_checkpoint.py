@@ -13,11 +13,11 @@ import time
 from collections import deque
 from typing import Any
 
-from core.database import Database
-from core.keys import SEPARATOR
-from core.lifecycle.archive_items import archive_key
-from core.model import Board
-from core.tables import TTL_ATTRIBUTE
+from core.domain.keys import SEPARATOR
+from core.domain.model import Board
+from core.records.table import archive_key
+from core.storage.database import Database
+from core.storage.tables import TTL_ATTRIBUTE
 
 PREFIX = "~import"
 _NOTED_EVERY = 2.0  # seconds

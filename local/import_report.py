@@ -11,8 +11,8 @@ from typing import TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from core.errors import LeaderboardError
-from core.model import SubmitResult
+from core.domain.errors import LeaderboardError
+from core.domain.model import SubmitResult
 from local.import_rows import Format, Refusal
 from local.import_submit import Row
 

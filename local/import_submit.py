@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from core.database import Database
-from core.errors import EntryRemoved, InvalidInput, InvalidScore, LeaderboardError, Throttled
-from core.limits import MAX_SUBMISSIONS
-from core.model import Board, SubmitResult
-from core.submission.submit import Submission, submit_scores
+from core.domain.errors import EntryRemoved, InvalidInput, InvalidScore, LeaderboardError, Throttled
+from core.domain.limits import MAX_SUBMISSIONS
+from core.domain.model import Board, SubmitResult
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_scores
 
 _QUEUED_ROWS = 200  # a worker: enough to never wait for the reader, little to hold in memory
 _PATIENCE = 10  # waits on a throttled table, the last ones of up to 10 s

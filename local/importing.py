@@ -13,16 +13,16 @@ from enum import Enum
 from pathlib import Path
 from typing import BinaryIO, TextIO, TypeVar
 
-from core.board import ComponentInput, define_board
 from core.boards import Boards
-from core.database import Database
-from core.errors import (
+from core.domain.board import ComponentInput, define_board
+from core.domain.errors import (
     InvalidInput,
     LeaderboardError,
     LeaderboardExists,
     LeaderboardNotFound,
 )
-from core.model import Board, ScoreKind, ScorePolicy, SortOrder, SubmitResult, TieBreak
+from core.domain.model import Board, ScoreKind, ScorePolicy, SortOrder, SubmitResult, TieBreak
+from core.storage.database import Database
 from local.errors import StackError
 from local.import_checkpoint import Checkpoint
 from local.import_report import Report, progress, refusal_writer

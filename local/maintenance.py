@@ -4,8 +4,8 @@ import logging
 import threading
 
 from core.boards import Boards
-from core.database import Database
 from core.maintenance import Maintenance
+from core.storage.database import Database
 
 _EVERY_SECONDS = 1.0
 _STEP_SECONDS = 2.0

@@ -9,13 +9,13 @@ from itertools import islice
 from rich.table import Table
 
 from core.boards import deletion_name
-from core.errors import LeaderboardNotFound
-from core.keys import SEPARATOR
-from core.lifecycle.audit import Deed, all_records
-from core.lifecycle.chores import Chore, Item, left
-from core.lifecycle.deletion import delete_rest
-from core.periods import ALL_TIME
-from core.standings import size
+from core.domain.errors import LeaderboardNotFound
+from core.domain.keys import SEPARATOR
+from core.domain.periods import ALL_TIME
+from core.ranking.queries import size
+from core.records.audit import Deed, all_records
+from core.records.jobs import Chore, Item, left
+from core.upkeep.deletion import delete_rest
 from local.errors import StackError
 from local.import_report import plain_console, progress
 from local.stack import Stack, add_target, opened

@@ -12,9 +12,9 @@ from functools import partial
 from typing import NoReturn
 
 from core.boards import Boards
-from core.changes.events import Event, Published
-from core.database import Database
-from core.tables import create_tables
+from core.notifications.events import Event, Published
+from core.storage.database import Database
+from core.storage.tables import create_tables
 from local import ADMIN_KEY, PUBLIC_KEY, graphiql, maintenance, sockets, tokens, web
 from local.engine import Engine, running_engine, temporary_folder
 from local.errors import StackError

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import boto3
 
 from core.boards import Boards
-from core.database import Database, Tables, connect
-from core.tables import create_tables
+from core.storage.database import Database, Tables, connect
+from core.storage.tables import create_tables
 from local.engine import running_engine
 from local.errors import StackError
 from local.stream_reader import StreamReader, connect_streams

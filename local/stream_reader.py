@@ -16,7 +16,7 @@ import boto3
 from botocore.config import Config
 
 from core.boards import Boards
-from core.database import Database
+from core.storage.database import Database
 from core.stream import process
 from local.errors import StackError
 

@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterable
 
 from core.boards import Boards
-from core.changes.events import Publish
-from core.changes.moves import MARKS, TOLD_NODE
-from core.changes.tell import Again, tell
-from core.database import Database
-from core.keys import live_partition, split_standings
+from core.domain.keys import live_partition, split_standings
+from core.notifications.events import Publish
+from core.notifications.movers import MARKS, TOLD_NODE
+from core.notifications.notifier import Again, tell
+from core.storage.database import Database
 
 _AT_ONCE = Again(0.0)
 _RETRY = Again(1.0)

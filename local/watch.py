@@ -15,7 +15,7 @@ from gql import Client, GraphQLRequest
 from gql.transport.exceptions import TransportError, TransportQueryError, TransportServerError
 from websockets.exceptions import WebSocketException
 
-from core.errors import InvalidInput
+from core.domain.errors import InvalidInput
 from local.api_client import Api
 from local.errors import Refused, StackError
 

@@ -31,8 +31,8 @@ from graphql import (
 from strawberry.schema.config import StrawberryConfig
 
 from core.boards import Boards
-from core.database import Database
-from core.errors import InvalidInput, LeaderboardNotFound
+from core.domain.errors import InvalidInput, LeaderboardNotFound
+from core.storage.database import Database
 from resolvers.appsync_source import SOURCE_FIELD, Sources, pack_entry
 from resolvers.auth import Caller, Role
 from resolvers.context import Context

@@ -15,10 +15,10 @@ from typing import Any
 import strawberry
 
 from core.boards import Boards
-from core.errors import LeaderboardNotFound
-from core.model import Board, Place, Rank, RankBucket, RankStrategy
-from core.model import Entry as CoreEntry
-from core.rank_key import decode_score
+from core.domain.errors import LeaderboardNotFound
+from core.domain.model import Board, Place, Rank, RankBucket, RankStrategy
+from core.domain.model import Entry as CoreEntry
+from core.domain.rank_key import decode_score
 from resolvers.scalars import parse_date_time
 from resolvers.types.archive import Archive
 from resolvers.types.board import Leaderboard

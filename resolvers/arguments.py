@@ -4,7 +4,7 @@ from typing import Annotated, TypeVar
 
 import strawberry
 
-from core import model
+from core.domain import model
 
 T = TypeVar("T")
 

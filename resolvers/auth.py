@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import strawberry
 from strawberry.extensions import FieldExtension
 
-from core.errors import Unauthorized
-from core.model import Board, ClientAccess
+from core.domain.errors import Unauthorized
+from core.domain.model import Board, ClientAccess
 
 
 class Role(Enum):

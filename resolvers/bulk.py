@@ -5,15 +5,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.errors import InvalidInput, LeaderboardError
-from core.limits import MAX_SUBMISSIONS
-from core.submission.submit import submit_scores
+from core.domain.errors import InvalidInput, LeaderboardError
+from core.domain.limits import MAX_SUBMISSIONS
+from core.submissions.submit import submit_scores
 from resolvers.context import Context
 from resolvers.inputs import SubmitScoreInput
 from resolvers.types.submission import SubmissionOutcome
 
 if TYPE_CHECKING:
-    from core.model import SubmitResult
+    from core.domain.model import SubmitResult
 
 
 async def submit_many(context: Context, inputs: Sequence[SubmitScoreInput]) -> list[SubmissionOutcome]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from strawberry.extensions import SchemaExtension
 
-from core.database import Meter, metered
+from core.storage.database import Meter, metered
 
 
 class Consumption(SchemaExtension):

@@ -8,8 +8,8 @@ from typing import TypeVar
 import strawberry
 
 from core.boards import Boards, OpenBoards
-from core.database import Database
-from core.lifecycle.audit import Deed
+from core.records.audit import Deed
+from core.storage.database import Database
 from resolvers.auth import Caller, Role
 from resolvers.hub import Events, Hub, Reader
 from resolvers.rank_loader import RankLoader, rank_loader

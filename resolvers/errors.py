@@ -8,7 +8,7 @@ from strawberry.extensions import SchemaExtension
 from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
 from strawberry.types.execution import StreamExecutionResult
 
-from core.errors import LeaderboardError
+from core.domain.errors import LeaderboardError
 
 INTERNAL_FAILURE = "InternalFailure"
 INTERNAL_FAILURE_MESSAGE = "Something went wrong on our side; try again"

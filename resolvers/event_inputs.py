@@ -7,10 +7,10 @@ from datetime import datetime
 import strawberry
 from strawberry import UNSET
 
-from core.changes.events import RankChangeCause
-from core.errors import InvalidInput
-from core.ids import check_id, check_text
-from core.limits import MAX_EVENT_BYTES
+from core.domain.errors import InvalidInput
+from core.domain.limits import MAX_EVENT_BYTES
+from core.domain.text import check_id, check_text
+from core.notifications.events import RankChangeCause
 from resolvers.arguments import given
 from resolvers.scalars import AWSJSON, format_date_time
 from resolvers.types.event import RankBucketChange, TopChange

@@ -22,7 +22,7 @@ from strawberry.http.base import BaseRequestProtocol
 from strawberry.types import ExecutionResult
 
 from core.boards import Boards
-from core.database import Database
+from core.storage.database import Database
 from resolvers.auth import Caller, Credentials, NotAuthenticated, Role
 from resolvers.context import Context
 from resolvers.errors import INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE, describe

@@ -7,9 +7,9 @@ import strawberry
 from strawberry import UNSET
 
 import resolvers.types.enums  # noqa: F401 - makes GraphQL's enums of the core's, before they are used below
-from core import board, model
-from core.buckets import DEFAULT_BUCKETS
-from core.submission.submit import Submission
+from core.domain import board, model
+from core.domain.buckets import DEFAULT_BUCKETS
+from core.submissions.submit import Submission
 from resolvers.arguments import given, or_default
 from resolvers.scalars import AWSJSON
 

@@ -7,12 +7,12 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from core.errors import LeaderboardNotFound
-from core.lifecycle import forgetting, moderation
-from core.lifecycle.taking import begin_archive, take_archive
-from core.periods import ALL_TIME, resolve_period
-from core.submission import edit
-from core.submission.submit import submit_score
+from core.archives.write import begin_archive, take_archive
+from core.domain.errors import LeaderboardNotFound
+from core.domain.periods import ALL_TIME, resolve_period
+from core.entries import edit
+from core.moderation import forget, moderate
+from core.submissions.submit import submit_score
 from resolvers.arguments import BoardId, ParticipantId, change, given, or_kept
 from resolvers.auth import AdminOnly, SignedIn
 from resolvers.bulk import submit_many
@@ -190,7 +190,7 @@ class Mutation:
         context = info.context
         board = await asyncio.to_thread(context.boards.get, leaderboard_id)
         deed = context.deed(given(reason))
-        entry = await asyncio.to_thread(moderation.remove_entry, context.db, board, participant_id, deed)
+        entry = await asyncio.to_thread(moderate.remove_entry, context.db, board, participant_id, deed)
         return Entry.of(entry, standing=False) if entry else None
 
     @strawberry.mutation(
@@ -209,7 +209,7 @@ class Mutation:
         context = info.context
         board = await asyncio.to_thread(context.boards.get, leaderboard_id)
         deed = context.deed(given(reason))
-        entry = await asyncio.to_thread(moderation.hide_entry, context.db, board, participant_id, deed)
+        entry = await asyncio.to_thread(moderate.hide_entry, context.db, board, participant_id, deed)
         return Entry.of(entry)
 
     @strawberry.mutation(
@@ -223,7 +223,7 @@ class Mutation:
         context = info.context
         board = await asyncio.to_thread(context.boards.get, leaderboard_id)
         deed = context.deed(given(reason))
-        entry = await asyncio.to_thread(moderation.restore_entry, context.db, board, participant_id, deed)
+        entry = await asyncio.to_thread(moderate.restore_entry, context.db, board, participant_id, deed)
         return Entry.of(entry)
 
     @strawberry.mutation(
@@ -241,7 +241,7 @@ class Mutation:
         """Erase a participant."""
         context = info.context
         removed = await asyncio.to_thread(
-            forgetting.forget_participant, context.db, context.boards, participant_id, context.deed()
+            forget.forget_participant, context.db, context.boards, participant_id, context.deed()
         )
         return ForgottenParticipant(id=participant_id, entries_removed=removed)
 

@@ -27,10 +27,10 @@ from botocore.exceptions import (
 from botocore.httpsession import URLLib3Session
 from botocore.session import Session
 
-from core import scores
-from core.changes.events import Event, Published, RankChange, TopChange
-from core.limits import MAX_EVENT_BYTES
-from core.model import Entry
+from core.domain import scores
+from core.domain.limits import MAX_EVENT_BYTES
+from core.domain.model import Entry
+from core.notifications.events import Event, Published, RankChange, TopChange
 
 AT_ONCE = 16  # requests: some 500 events a second
 _ATTEMPTS = 4

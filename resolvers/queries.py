@@ -7,7 +7,7 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from core import standings
+from core.ranking import queries
 from resolvers.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
 from resolvers.context import Info
 from resolvers.types.board import Leaderboard, LeaderboardConnection
@@ -48,7 +48,7 @@ class Query:
         """Give one participant, under the name of the first entry found."""
         context = info.context
         page = await asyncio.to_thread(
-            standings.participant_entries, context.db, context.boards, participant_id, 1, None
+            queries.participant_entries, context.db, context.boards, participant_id, 1, None
         )
         if not page.items:
             return None

@@ -31,7 +31,7 @@ from graphql import (
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 from strawberry.extensions import SchemaExtension
 
-from core.errors import InvalidInput
+from core.domain.errors import InvalidInput
 from resolvers.arguments import DEFAULT_PAGE, DEFAULT_RADIUS, or_default
 
 MAX_DEPTH = 10  # leaderboards.items.entries.items.participant.entries.items.rank.bucket.name

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from strawberry.dataloader import DataLoader
 
-from core import model, ranking
-from core.database import Database
+from core.domain import model
+from core.ranking import ranks
+from core.storage.database import Database
 
 
 class RankWanted(NamedTuple):
@@ -23,7 +24,7 @@ RankLoader = DataLoader[RankWanted, model.Rank | None]
 
 
 def rank_loader(db: Database) -> RankLoader:
-    """Make a loader that calls `core.ranking.ranks` once for each board, period and strategy in a batch.
+    """Make a loader that calls `ranks.rank_entries` once for each board, period and strategy in a batch.
 
     It keeps no answers: within one mutation, a rank may change from field to field.
     """
@@ -37,8 +38,8 @@ def rank_loader(db: Database) -> RankLoader:
         found = await asyncio.gather(
             *(_find(db, group, entries, positions=group in positions) for group, entries in groups.items())
         )
-        ranks = dict(zip(groups, found, strict=True))
-        return [ranks[_group(one)][one.entry.rank_key] for one in wanted]
+        of_group = dict(zip(groups, found, strict=True))
+        return [of_group[_group(one)][one.entry.rank_key] for one in wanted]
 
     return DataLoader(load, cache=False)
 
@@ -60,9 +61,9 @@ async def _find(
 ) -> dict[bytes, Found]:
     listed = list(entries.values())
     try:
-        ranks = await asyncio.to_thread(
-            ranking.ranks, db, listed[0].board, group.period, listed, group.strategy, positions=positions
+        found = await asyncio.to_thread(
+            ranks.rank_entries, db, listed[0].board, group.period, listed, group.strategy, positions=positions
         )
     except Exception as error:  # reported at each field that asked, beside the ranks of others
         return dict.fromkeys(entries, error)
-    return dict(zip(entries, ranks, strict=True))
+    return dict(zip(entries, found, strict=True))

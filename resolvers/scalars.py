@@ -7,7 +7,7 @@ from typing import NewType
 import strawberry
 from strawberry.types.scalar import ScalarDefinition
 
-from core.errors import InvalidInput
+from core.domain.errors import InvalidInput
 
 AWSJSON = NewType("AWSJSON", str)
 

@@ -5,8 +5,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.database import Database, Tables, connect
-from core.model import Retention
+from core.domain.model import Retention
+from core.storage.database import Database, Tables, connect
 
 
 @dataclass(frozen=True, slots=True)

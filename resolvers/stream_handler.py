@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from core.boards import Boards
-from core.changes.tell import Again
-from core.database import Meter, metered
+from core.notifications.notifier import Again
+from core.storage.database import Meter, metered
 from core.stream import BatchReport, process
 from resolvers.observability import configure_logging, emit_metrics, request
 from resolvers.settings import Settings

@@ -10,9 +10,9 @@ from strawberry import UNSET
 from strawberry.extensions import SchemaExtension
 from strawberry.types.graphql import OperationType
 
-from core.errors import InvalidInput
-from core.ids import check_id
-from core.periods import resolve_period
+from core.domain.errors import InvalidInput
+from core.domain.periods import resolve_period
+from core.domain.text import check_id
 from resolvers.arguments import BoardId, ParticipantId, given
 from resolvers.context import Context, Info
 from resolvers.directives import AwsSubscribe

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from core.boards import Boards
-from core.changes.tell import Again, tell
-from core.keys import split_standings
-from core.parallel import run_all
+from core.domain.keys import split_standings
+from core.notifications.notifier import Again, tell
+from core.storage.parallel import run_all
 from resolvers.observability import configure_logging, emit_metrics, request
 from resolvers.publisher import Publisher, signed
 from resolvers.settings import Settings

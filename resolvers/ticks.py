@@ -9,8 +9,8 @@ from typing import Any
 
 from botocore.session import Session
 
-from core.changes.tell import Again
-from core.counters.memory import REMEMBERED
+from core.counters.cache import REMEMBERED
+from core.notifications.notifier import Again
 from resolvers.settings import Settings
 
 _BATCH = 10  # messages a request

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.changes.events import Event, Published, RankChange, TopChange
-from core.changes.tell import tell
-from core.database import Database
-from core.model import Board
-from core.rank_key import participant_of, score_bytes
+from core.domain.model import Board
+from core.domain.rank_key import participant_of, score_bytes
+from core.notifications.events import Event, Published, RankChange, TopChange
+from core.notifications.notifier import tell
+from core.storage.database import Database
 from tests.deliveries import Deliveries
 from tests.interleaving import Killed, Process, World
 from tests.oracle import Bucket, bucket_of

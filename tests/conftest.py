@@ -9,8 +9,8 @@ from botocore.session import Session
 from hypothesis import settings
 
 from core.boards import Boards
-from core.database import Database, Tables, connect
-from core.tables import create_tables, definitions
+from core.storage.database import Database, Tables, connect
+from core.storage.tables import create_tables, definitions
 from local.engine import Engine, find_engine, running_engine, temporary_folder
 from local.stream_reader import StreamReader, connect_streams
 from tests.lean import LeanClient
@@ -24,7 +24,7 @@ def _one_session() -> Iterator[None]:
     """Have AWS's service descriptions read once, and not for each test: twenty times cheaper a client."""
     session = Session()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.database.Session", lambda: session)
+        patch.setattr("core.storage.database.Session", lambda: session)
         yield
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from core.database import Database
+from core.storage.database import Database
 from core.stream import process
 from local.stream_reader import connect_streams
 from tests.interleaving import Killed, Process, World

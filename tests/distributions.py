@@ -4,8 +4,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.board import ComponentInput
-from core.model import ScoreKind, SortOrder
+from core.domain.board import ComponentInput
+from core.domain.model import ScoreKind, SortOrder
 
 Score = tuple[int, ...]
 Draw = Callable[[random.Random], Score]

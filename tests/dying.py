@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from core.boards import Boards
-from core.counters.memory import Memory
-from core.database import Database
+from core.counters.cache import Memory
+from core.storage.database import Database
 
 T = TypeVar("T")
 _FREE = frozenset({"exceptions", "meta"})  # no requests

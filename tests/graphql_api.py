@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from core.boards import Boards
-from core.database import Database
+from core.storage.database import Database
 from resolvers.auth import Role
 from resolvers.http import build_app
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from core.counters import edges, growth, nodes, trees
-from core.counters.growth import grow, load_tree
-from core.counters.trees import LEAD, TRUST, Trees
+from core.counters import known_trees, nodes
+from core.counters.known_trees import LEAD, TRUST, Trees
+from core.tree import split
+from core.upkeep import growth
+from core.upkeep.growth import grow, load_tree
 from tests.twin import Twin
 
 _STEPS = 100  # many more than any board of a test takes
@@ -50,10 +52,10 @@ class Grower:
         """Let leaves grow beyond `grow_at` entries, into little more than `inner` children."""
         monkeypatch.setattr(growth, "GROW_AT", grow_at)
         monkeypatch.setattr(growth, "TIES_GROW_AT", grow_at)
-        monkeypatch.setattr(edges, "FANOUT", inner + 2)
-        monkeypatch.setattr(edges, "_OUTER", 2)
+        monkeypatch.setattr(split, "FANOUT", inner + 2)
+        monkeypatch.setattr(split, "_OUTER", 2)
         clock = Clock()
-        for module in (nodes, trees):
+        for module in (nodes, known_trees):
             monkeypatch.setattr(module, "time", clock)
         return cls(clock, drain)
 

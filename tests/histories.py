@@ -8,18 +8,20 @@ from typing import Any
 
 import pytest
 
-from core import rank_key, stream
-from core.board import define_board
+from core import stream
 from core.boards import Boards
-from core.counters import consistency, edges, growth
-from core.counters.growth import grow
-from core.database import Database
-from core.items import entry_key
-from core.keys import rank_shard, shard_of, standings_key
-from core.lifecycle.moderation import remove_entry
-from core.model import Board, CounterMode
-from core.periods import ALL_TIME
-from core.submission.submit import Submission, submit_score
+from core.domain import rank_key
+from core.domain.board import define_board
+from core.domain.entry_item import entry_key
+from core.domain.keys import rank_shard, shard_of, standings_key
+from core.domain.model import Board, CounterMode
+from core.domain.periods import ALL_TIME
+from core.moderation.moderate import remove_entry
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score
+from core.tree import split
+from core.upkeep import checks, growth
+from core.upkeep.growth import grow
 from tests.deliveries import Deliveries, Records
 from tests.interleaving import Killed, Process, World, instant, virtual
 from tests.recount import Ranked, Tree, ranked, recount
@@ -35,8 +37,8 @@ def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (growth, stream):
         monkeypatch.setattr(module, "GROW_AT", 3)
     monkeypatch.setattr(growth, "TIES_GROW_AT", 3)
-    monkeypatch.setattr(edges, "FANOUT", 6)
-    monkeypatch.setattr(edges, "_OUTER", 2)
+    monkeypatch.setattr(split, "FANOUT", 6)
+    monkeypatch.setattr(split, "_OUTER", 2)
 
 
 @dataclass
@@ -141,7 +143,7 @@ class Life:
         """Rebuild the counters, however often it takes."""
         while True:
             try:
-                consistency.rebuild(rebuilder.db, self.board, self.standings)
+                checks.rebuild(rebuilder.db, self.board, self.standings)
             except Killed:
                 rebuilder.restart()
             else:
@@ -201,6 +203,6 @@ class Life:
                 break
         else:
             return ["it never comes to an end"]
-        report = consistency.check(db, self.board, self.standings, patience=0)
+        report = checks.check(db, self.board, self.standings, patience=0)
         said = self.recount()
         return said.wrong + [str(drift) for drift in report.drifts] + ["unsettled"] * said.unsettled

@@ -16,18 +16,23 @@ from typing import Any, TypeVar
 
 import pytest
 
-from core import parallel, stream
+from core import stream
 from core.boards import Boards
-from core.counters import consistency, nodes, trees
-from core.counters.memory import Memory
-from core.database import Database
-from core.submission import entry_writes, offer, submit
+from core.counters import known_trees, nodes
+from core.counters.cache import Memory
+from core.entries import write
+from core.storage import parallel
+from core.storage.database import Database
+from core.submissions import attempt, submit
+from core.upkeep import checks
 
 T = TypeVar("T")
 
 START = 1_800_000_000_000  # milliseconds since 1970
 _FREE = frozenset({"exceptions", "meta"})  # no requests
-_UNDER_WAY = trees.LEAD - trees.TRUST - 500  # as long as an announcement may take: the tree's one assumption
+_UNDER_WAY = (
+    known_trees.LEAD - known_trees.TRUST - 500
+)  # as long as an announcement may take: the tree's one assumption
 
 
 class Killed(BaseException):
@@ -228,7 +233,7 @@ def virtual(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
     _replace(monkeypatch, nodes.now_ms, now_ms)
     _replace(monkeypatch, parallel.run_all, run_all)
     clock = types.SimpleNamespace(sleep=sleep, monotonic=lambda: now_ms() / 1000)
-    for module in (consistency, entry_writes, nodes, offer, stream, submit, trees):
+    for module in (checks, write, nodes, attempt, stream, submit, known_trees):
         if hasattr(module, "time"):
             monkeypatch.setattr(module, "time", clock)
     random.seed(world.random.random())

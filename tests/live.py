@@ -17,9 +17,9 @@ import uvicorn
 from websockets.asyncio.client import ClientConnection, connect
 
 from core.boards import Boards
-from core.database import Database, Tables
-from core.database import connect as connect_database
-from core.tables import create_tables
+from core.storage.database import Database, Tables
+from core.storage.database import connect as connect_database
+from core.storage.tables import create_tables
 from local import sockets, tokens, web
 from local.engine import Engine
 from resolvers.auth import Credentials

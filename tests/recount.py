@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.counters.scale import counter_shards, static_edges
-from core.counters.top import TOP_KEPT
-from core.database import Database
-from core.model import Board
+from core.domain.model import Board
+from core.ranking.top import TOP_KEPT
+from core.storage.database import Database
+from core.tree.shape import counter_shards, static_edges
 
 Item = dict[str, Any]
 

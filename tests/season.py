@@ -14,12 +14,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.board import define_board
 from core.boards import Boards
-from core.database import Database
-from core.errors import InvalidInput, InvalidScore, SubmissionConflict
-from core.model import Board, PeriodKind, Retention, SubmitResult
-from core.submission.submit import Submission, submit_score, submit_scores
+from core.domain.board import define_board
+from core.domain.errors import InvalidInput, InvalidScore, SubmissionConflict
+from core.domain.model import Board, PeriodKind, Retention, SubmitResult
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score, submit_scores
 from tests.oracle import OutOfBounds
 from tests.twin import ALL_TIME, Twin, standing_of, written
 

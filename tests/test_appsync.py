@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from graphql import build_schema, is_object_type
 
-from core import ranking, standings
 from core.boards import Boards
-from core.database import Database
-from core.submission.submit import Submission, submit_score
+from core.ranking import queries, ranks
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score
 from resolvers.appsync import FIELDS, answer, caller_of
 from resolvers.schema import sdl
 from tests.appsync_service import DECLARED, AppSync
@@ -158,13 +158,13 @@ def test_the_ranks_of_a_page_are_one_call_of_the_core(
     api: Api, appsync: AppSync, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[int, bool]] = []
-    rank_for_real = ranking.ranks
+    rank_for_real = ranks.rank_entries
 
-    def ranks(*args: Any, positions: bool) -> Any:
+    def rank_entries(*args: Any, positions: bool) -> Any:
         asked.append((len(args[3]), positions))
         return rank_for_real(*args, positions=positions)
 
-    monkeypatch.setattr(ranking, "ranks", ranks)
+    monkeypatch.setattr(ranks, "rank_entries", rank_entries)
     page = '{ leaderboard(id: "board") { entries(limit: 8) { items { WANTED } } } }'
     fragment = "fragment Place on Rank { position }"
     for wanted, positions in {
@@ -212,7 +212,7 @@ def test_our_own_failure_says_nothing_of_our_inside(
     def fail(*_: object) -> None:
         raise RuntimeError("secret")
 
-    monkeypatch.setattr(standings, "size", fail)
+    monkeypatch.setattr(queries, "size", fail)
     (error,) = appsync.ask('{ leaderboard(id: "board") { size } }')["errors"]
     assert error["errorType"] == "InternalFailure"
     assert "secret" not in error["message"]

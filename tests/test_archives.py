@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from core.archives import read, write
+from core.archives.read import archive_entries, archives_page
+from core.archives.write import begin_archive, take_archive
 from core.boards import Boards
-from core.database import Database, metered
-from core.errors import ArchiveNotFound, InvalidInput
-from core.lifecycle import archives, taking
-from core.lifecycle.archive_items import query_archive
-from core.lifecycle.archives import archive_entries, archives_page
-from core.lifecycle.chores import left
-from core.lifecycle.taking import begin_archive, take_archive
-from core.model import Archive, Page, RankBucket, ScorePolicy
+from core.domain.errors import ArchiveNotFound, InvalidInput
+from core.domain.model import Archive, Page, RankBucket, ScorePolicy
+from core.records.jobs import left
+from core.records.table import query_archive
+from core.storage.database import Database, metered
 from tests.dying import dying_at_each_request
 from tests.graphql_api import Api
 from tests.oracle import Oracle
@@ -29,7 +29,7 @@ BUCKETS = [RankBucket("first", to=1), RankBucket("half", top_percent=50), RankBu
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (taking, archives):
+    for module in (write, read):
         monkeypatch.setattr(module, "CHUNK_ROWS", 4)
 
 
@@ -101,9 +101,9 @@ def test_the_best_of_an_archive_are_ranked_on_the_whole_board(
 
 
 def test_scores_of_any_kind_and_texts_of_any_size_come_back(db: Database, boards: Boards) -> None:
-    from core.board import ComponentInput
-    from core.model import ScoreKind, SortOrder
-    from core.submission.submit import Submission, submit_score
+    from core.domain.board import ComponentInput
+    from core.domain.model import ScoreKind, SortOrder
+    from core.submissions.submit import Submission, submit_score
 
     twin = Twin.make(
         db,
@@ -133,7 +133,7 @@ def test_scores_of_any_kind_and_texts_of_any_size_come_back(db: Database, boards
 def test_a_large_text_makes_chunks_shorter(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(taking, "CHUNK_BYTES", 450)
+    monkeypatch.setattr(write, "CHUNK_BYTES", 450)
     twin = Twin.make(db, boards)
     for number in range(9):
         twin.submit(f"p{number}", 5)
@@ -188,7 +188,7 @@ def test_two_who_take_one_archive_do_not_spoil_it(
     for number in range(14):
         twin.submit(f"p{number:02}", number)
     name = begin_archive(db, twin.board, ALL_TIME, NOW)
-    read_run = taking.read_run
+    read_run = write.read_run
     turns = [lambda: take_archive(db, name, 0), lambda: twin.submit("p13", 40, at=1)] * 2
 
     def read_while_others_work(*arguments: Any, **named: Any) -> Any:
@@ -197,7 +197,7 @@ def test_two_who_take_one_archive_do_not_spoil_it(
             turns.pop()()
         return found
 
-    monkeypatch.setattr(taking, "read_run", read_while_others_work)
+    monkeypatch.setattr(write, "read_run", read_while_others_work)
     take_archive(db, name, FOR_EVER)
     found = archive_entries(db, name, 100)
     assert [entry.participant_id for entry, _ in found.items] == [
@@ -224,7 +224,7 @@ def test_who_falls_back_while_an_archive_is_taken_is_in_it_once(db: Database, bo
 def test_a_page_is_one_or_two_chunk_reads(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (taking, archives):
+    for module in (write, read):
         monkeypatch.setattr(module, "CHUNK_ROWS", 100)
     twin = Twin.make(db, boards, peak_writes_per_second=1)
     for number in range(250):

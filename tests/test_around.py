@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core import parallel
 from core.boards import Boards
-from core.database import Database
-from core.errors import InvalidInput
-from core.limits import MAX_RADIUS
-from core.model import TieBreak
-from core.standings import around
+from core.domain.errors import InvalidInput
+from core.domain.limits import MAX_RADIUS
+from core.domain.model import TieBreak
+from core.ranking.queries import around
+from core.storage import parallel
+from core.storage.database import Database
 from tests.twin import ALL_TIME, Twin
 
 Drain = Callable[[], int]

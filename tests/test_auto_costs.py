@@ -5,12 +5,12 @@ from collections.abc import Callable
 import pytest
 
 from core.boards import Boards
-from core.database import Database, metered
-from core.model import CounterMode, RankStrategy
-from core.periods import ALL_TIME
-from core.ranking import ranks
-from core.standings import entries_of
-from core.submission.submit import Submission, submit_scores
+from core.domain.model import CounterMode, RankStrategy
+from core.domain.periods import ALL_TIME
+from core.ranking.queries import entries_of
+from core.ranking.ranks import rank_entries
+from core.storage.database import Database, metered
+from core.submissions.submit import Submission, submit_scores
 from tests.twin import NOW, Twin
 
 Drain = Callable[[], int]
@@ -31,7 +31,7 @@ def test_auto_costs_no_more_than_the_others_near_the_top(
         for _ in range(2):
             db.memory.asked.clear()
             with metered() as meter:
-                [rank] = ranks(db, board, ALL_TIME, own, strategy, positions=False)
+                [rank] = rank_entries(db, board, ALL_TIME, own, strategy, positions=False)
             assert rank is not None
             assert rank.rank == 10
             units[strategy] = meter.read_units

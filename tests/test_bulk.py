@@ -13,23 +13,23 @@ from typing import Any
 
 import pytest
 
-from core.board import ComponentInput
+from core.archives.read import archive_entries, archives_page
+from core.archives.write import begin_archive, take_archive
 from core.boards import Boards
-from core.counters.memory import Memory
-from core.database import Database, Tables, connect
-from core.errors import EntryRemoved
-from core.lifecycle.archives import archive_entries, archives_page
-from core.lifecycle.audit import Deed, all_records
-from core.lifecycle.forgetting import forget_participant
-from core.lifecycle.moderation import hide_entry, remove_entry, restore_entry
-from core.lifecycle.period_archives import archive_ended
-from core.lifecycle.taking import begin_archive, take_archive
+from core.counters.cache import Memory
+from core.domain.board import ComponentInput
+from core.domain.errors import EntryRemoved
+from core.domain.model import Board, CounterMode, Entry, PeriodKind, ScoreKind, ScorePolicy, SortOrder
 from core.maintenance import Maintenance
-from core.model import Board, CounterMode, Entry, PeriodKind, ScoreKind, ScorePolicy, SortOrder
-from core.ranking import ranks
-from core.standings import entries, size
-from core.submission.submit import Submission, submit_score
-from core.tables import create_tables
+from core.moderation.forget import forget_participant
+from core.moderation.moderate import hide_entry, remove_entry, restore_entry
+from core.ranking.queries import entries, size
+from core.ranking.ranks import rank_entries
+from core.records.audit import Deed, all_records
+from core.storage.database import Database, Tables, connect
+from core.storage.tables import create_tables
+from core.submissions.submit import Submission, submit_score
+from core.upkeep.period_ends import archive_ended
 from local import backup, exporting, importing
 from local.backup import back_up, restore
 from local.engine import Engine
@@ -91,7 +91,7 @@ def import_file(run: Callable[..., int], stack: Stack, file: Path, board: Board,
 
 def lines(db: Database, board: Board, period: str = ALL_TIME) -> list[tuple[Any, ...]]:
     found: list[Entry] = list(entries(db, board, period, 1000).items)
-    placed = ranks(db, board, period, found)
+    placed = rank_entries(db, board, period, found)
     return [
         (one.participant_id, one.score, one.achieved_at, one.display_name, one.metadata, rank and rank.rank)
         for one, rank in zip(found, placed, strict=True)

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from core.boards import Boards
-from core.database import Database
+from core.storage.database import Database
 from local import tokens
 from resolvers.appsync import caller_of
 from resolvers.auth import Caller, Credentials, Role

@@ -2,10 +2,10 @@
 
 import pytest
 
-from core.counters.trees import AHEAD
-from core.database import Database
+from core.counters.known_trees import AHEAD
+from core.storage.database import Database
 from core.stream import process
-from core.submission.submit import Submission, submit_score
+from core.submissions.submit import Submission, submit_score
 from tests.histories import Life
 from tests.interleaving import instant
 

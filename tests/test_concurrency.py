@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pytest
 
-from core.board import ComponentInput
 from core.boards import Boards
-from core.database import Database
-from core.items import entry_key
-from core.lifecycle.moderation import remove_entry
-from core.model import ScorePolicy, SortOrder, SubmitResult, TieBreak
-from core.standings import entry
+from core.domain.board import ComponentInput
+from core.domain.entry_item import entry_key
+from core.domain.model import ScorePolicy, SortOrder, SubmitResult, TieBreak
+from core.moderation.moderate import remove_entry
+from core.ranking.queries import entry
+from core.storage.database import Database
 from tests.oracle import Standing
 from tests.twin import ALL_TIME, LONG_AGO, NOW, Twin, standing_of, submit_to
 

@@ -8,20 +8,21 @@ from typing import Any
 import pytest
 
 from core.boards import Boards
-from core.counters import consistency, growth, nodes, trees
-from core.counters.consistency import check, rebuild
+from core.counters import known_trees, nodes
+from core.counters.known_trees import Trees
 from core.counters.nodes import TREES_NODE, node_key
-from core.counters.scale import static_edges
-from core.counters.top import TOP_NODE
-from core.counters.tree import node_name
-from core.counters.trees import Trees
-from core.database import Database
-from core.items import entry_key
-from core.keys import rank_shard
-from core.lifecycle.moderation import remove_entry
-from core.model import CounterMode
-from core.periods import ALL_TIME
-from core.submission.submit import Submission, submit_score
+from core.domain.entry_item import entry_key
+from core.domain.keys import rank_shard
+from core.domain.model import CounterMode
+from core.domain.periods import ALL_TIME
+from core.moderation.moderate import remove_entry
+from core.ranking.top import TOP_NODE
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score
+from core.tree.node import node_name
+from core.tree.shape import static_edges
+from core.upkeep import checks, growth
+from core.upkeep.checks import check, rebuild
 from local.stream_reader import StreamReader, connect_streams
 from tests.deliveries import Records
 from tests.histories import PARTICIPANTS, Life, small_leaves
@@ -216,12 +217,12 @@ def test_a_check_waits_until_it_knows(
     life = start(entries=0)
     left = list(looks)
 
-    def look(*_: Any) -> consistency.CheckReport:
+    def look(*_: Any) -> checks.CheckReport:
         counted, there = left.pop(0) if len(left) > 1 else left[0]
-        off = [consistency.Drift("here", counted, there)] if counted != there else []
-        return consistency.CheckReport(there, 1, tuple(off))
+        off = [checks.Drift("here", counted, there)] if counted != there else []
+        return checks.CheckReport(there, 1, tuple(off))
 
-    monkeypatch.setattr(consistency, "_compare", look)
+    monkeypatch.setattr(checks, "_compare", look)
     report = check(life.world.database, life.board, life.standings, tree=0, patience=3)
     assert [drift.off for drift in report.drifts] == ([wrong] if wrong else [])
     assert report.pending == pending
@@ -305,7 +306,7 @@ def test_a_board_that_is_deleted_and_made_again_starts_empty_and_mixes_with_noth
     life.world.hold(rebuilder, "update_item", life.world.database.tables.scores)
     db.client.delete_item(TableName=db.tables.boards, Key={"board": {"S": life.board.id}})
     life.board = boards.create(
-        consistency.replace(life.board, generation=life.board.generation + "x")  # as made anew a moment later
+        checks.replace(life.board, generation=life.board.generation + "x")  # as made anew a moment later
     )
     for at in range(5):
         submit_score(db, life.board, Submission(PARTICIPANTS[at], ["1"]), now=instant(life.world))
@@ -320,10 +321,10 @@ def test_a_board_that_is_deleted_and_made_again_starts_empty_and_mixes_with_noth
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (trees, growth, consistency):
+    for module in (known_trees, growth, checks):
         monkeypatch.setattr(module, "LEAD", 600)
         monkeypatch.setattr(module, "TRUST", 300)
-    monkeypatch.setattr(consistency, "_PAUSE", 0.1)
+    monkeypatch.setattr(checks, "_PAUSE", 0.1)
 
 
 @pytest.fixture

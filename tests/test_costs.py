@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from core.board import ComponentInput
 from core.boards import Boards
-from core.counters import growth, ladder
 from core.counters.nodes import partitions
-from core.database import Database, metered
-from core.model import CounterMode, Entry, Rank, RankStrategy
-from core.ranking import ranks
-from core.standings import entries, entry, top
+from core.domain.board import ComponentInput
+from core.domain.model import CounterMode, Entry, Rank, RankStrategy
+from core.ranking import ladder, ranks
+from core.ranking.queries import entries, entry, top
+from core.storage.database import Database, metered
+from core.upkeep import growth
 from tests.graphql_api import Api
 from tests.growing import Grower
 from tests.twin import ALL_TIME, EXACT, NOW, Twin, submit_to
@@ -70,7 +70,7 @@ def find(twin: Twin, participant: str, strategy: RankStrategy, *, positions: boo
     """Rank one participant as a query does: the entry, then its rank."""
     found = entry(twin.db, twin.board, ALL_TIME, participant)
     assert found is not None
-    (rank,) = ranks(twin.db, twin.board, ALL_TIME, [found], strategy, positions=positions)
+    (rank,) = ranks.rank_entries(twin.db, twin.board, ALL_TIME, [found], strategy, positions=positions)
     place = twin.oracle.place(participant)
     assert rank is not None
     assert place is not None
@@ -124,7 +124,7 @@ def test_writers_counters_are_read_from_each_counter_shard(db: Database, boards:
     spent = spend(db, partial(find, twin, "p40", TREE, positions=False))
     assert spent == Spent(0.5 + 0.5 + 0.5 * 2 * shards, [["GetItem"], ["BatchGetItem"]])
     found = [replace(one, place=None) for one in twin.check_pages(79)[0]]
-    rank_all = partial(ranks, db, twin.board, ALL_TIME, found, TREE, positions=False)
+    rank_all = partial(ranks.rank_entries, db, twin.board, ALL_TIME, found, TREE, positions=False)
     rank_all()
     assert len(spend(db, rank_all).waves) == 1
 
@@ -133,7 +133,9 @@ def test_a_page_within_one_tie_reads_no_entries(db: Database, boards: Boards, dr
     twin = Twin.make(db, boards, components=bounded(100))
     fill(twin, [5] * 90)
     drain()
-    rank_all = partial(ranks, db, twin.board, ALL_TIME, second_page(twin, 30), TREE, positions=False)
+    rank_all = partial(
+        ranks.rank_entries, db, twin.board, ALL_TIME, second_page(twin, 30), TREE, positions=False
+    )
     rank_all()
     assert spend(db, rank_all) == Spent(1, [["BatchGetItem"]])
 
@@ -145,7 +147,7 @@ def test_a_warm_ladder_ranks_without_reading(db: Database, boards: Boards, drain
     found = [replace(one, place=None) for one in entries(db, twin.board, ALL_TIME, 1000).items]
     twin.check_ranks(found, LADDER)
     for strategy in (LADDER, RankStrategy.APPROXIMATE):
-        rank_all = partial(ranks, db, twin.board, ALL_TIME, found, strategy, positions=False)
+        rank_all = partial(ranks.rank_entries, db, twin.board, ALL_TIME, found, strategy, positions=False)
         assert spend(db, rank_all) == Spent(0, [])
 
 
@@ -226,7 +228,7 @@ def test_a_page_of_100_is_ranked_in_few_requests(db: Database, boards: Boards, d
     page = second_page(twin, 100)
     twin.check_ranks(page, TREE)
     spent = {
-        strategy: spend(db, partial(ranks, db, twin.board, ALL_TIME, page, strategy))
+        strategy: spend(db, partial(ranks.rank_entries, db, twin.board, ALL_TIME, page, strategy))
         for strategy in (TREE, LADDER, AUTO, LADDER, RankStrategy.APPROXIMATE)
     }
     leaf = ["Query"] * SHARDS
@@ -253,6 +255,6 @@ def test_the_top_is_one_item(db: Database, boards: Boards, drain: Drain) -> None
     fill(twin, list(range(40)))
     drain()
     assert spend(db, partial(top, db, twin.board, ALL_TIME, 10)) == Spent(0.5, [["GetItem"]])
-    ranked = partial(ranks, db, twin.board, ALL_TIME, twin.check_top(10), TREE)
+    ranked = partial(ranks.rank_entries, db, twin.board, ALL_TIME, twin.check_top(10), TREE)
     ranked()
     assert spend(db, ranked).waves == [["BatchGetItem"]]  # for the size: their places are known

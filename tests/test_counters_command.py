@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from core.board import define_board
-from core.counters import consistency, growth, trees
+from core.counters import known_trees
 from core.counters.nodes import node_key
-from core.counters.tree import node_name
-from core.keys import standings_key
-from core.model import PeriodKind
-from core.submission.submit import Submission, submit_score
+from core.domain.board import define_board
+from core.domain.keys import standings_key
+from core.domain.model import PeriodKind
+from core.submissions.submit import Submission, submit_score
+from core.tree.node import node_name
+from core.upkeep import checks, growth
 from local.cli import main
 from local.stack import opened
 
@@ -23,7 +24,7 @@ PERIODS = [PeriodKind.ALL_TIME, PeriodKind.WEEKLY]
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A local stack's folder with a board of thirty entries."""
-    for module in (trees, growth, consistency):
+    for module in (known_trees, growth, checks):
         monkeypatch.setattr(module, "LEAD", 1500)
         monkeypatch.setattr(module, "TRUST", 750)
     now = datetime.now(UTC)

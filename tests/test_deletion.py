@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
+from core.archives.write import begin_archive, take_archive
 from core.boards import Boards
-from core.database import Database
-from core.errors import LeaderboardNotFound
-from core.lifecycle import deletion
-from core.lifecycle.audit import Deed, all_records
-from core.lifecycle.chores import Chore, left
-from core.lifecycle.deletion import delete_rest
-from core.lifecycle.moderation import hide_entry, remove_entry
-from core.lifecycle.taking import begin_archive, take_archive
+from core.domain.errors import LeaderboardNotFound
+from core.domain.model import CounterMode, PeriodKind
 from core.maintenance import Maintenance
-from core.model import CounterMode, PeriodKind
+from core.moderation.moderate import hide_entry, remove_entry
+from core.records.audit import Deed, all_records
+from core.records.jobs import Chore, left
+from core.storage.database import Database
+from core.upkeep import deletion
+from core.upkeep.deletion import delete_rest
 from tests.dying import dying_at_each_request, fresh_boards
 from tests.graphql_api import Api
 from tests.twin import ALL_TIME, LONG_AGO, NOW, Twin, submit_to

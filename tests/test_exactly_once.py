@@ -9,8 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from core.counters import nodes, top
-from core.database import Database
+from core.counters import nodes
+from core.ranking import top
+from core.storage.database import Database
 from tests.deliveries import Records
 from tests.histories import Life, small_leaves
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from core import ranking, standings
 from core.boards import Boards
-from core.database import Database
-from core.lifecycle.moderation import remove_entry
-from core.model import Board, Entry, Rank
-from core.periods import ALL_TIME
+from core.domain.model import Board, Entry, Rank
+from core.domain.periods import ALL_TIME
+from core.moderation.moderate import remove_entry
+from core.ranking import queries, ranks
+from core.storage.database import Database
 from local import f1
 from local.cli import main
 from local.import_submit import submit_rows
@@ -74,9 +74,9 @@ def accept(_: object, outcome: object) -> None:
 
 def ranked(db: Database, board: Board) -> dict[str, tuple[Entry, Rank]]:
     """Every entry of a board with its rank, best first."""
-    entries = standings.entries(db, board, ALL_TIME, 1000).items
-    ranks = ranking.ranks(db, board, ALL_TIME, entries)
-    return {entry.participant_id: (entry, rank) for entry, rank in zip(entries, ranks, strict=True) if rank}
+    entries = queries.entries(db, board, ALL_TIME, 1000).items
+    ranked = ranks.rank_entries(db, board, ALL_TIME, entries)
+    return {entry.participant_id: (entry, rank) for entry, rank in zip(entries, ranked, strict=True) if rank}
 
 
 def records(results: Iterable[f1.Result]) -> dict[str, tuple[Decimal, tuple[int, ...]]]:
@@ -191,13 +191,13 @@ def best_by(pairs: Iterator[tuple[str, int]]) -> dict[str, int]:
 def check_order(stack: Stack, board_id: str, best: Mapping[str, int]) -> None:
     """Page through a board and compare order and ranks with a plain sort."""
     board = stack.boards.get(board_id)
-    assert standings.size(stack.db, board, ALL_TIME) == len(best)
+    assert queries.size(stack.db, board, ALL_TIME) == len(best)
     token = None
     found: list[tuple[str, int, int | None]] = []
     while True:
-        page = standings.entries(stack.db, board, ALL_TIME, 150, token)
-        ranks = ranking.ranks(stack.db, board, ALL_TIME, page.items)
-        for entry, rank in zip(page.items, ranks, strict=True):
+        page = queries.entries(stack.db, board, ALL_TIME, 150, token)
+        ranked = ranks.rank_entries(stack.db, board, ALL_TIME, page.items)
+        for entry, rank in zip(page.items, ranked, strict=True):
             assert rank is not None
             found.append((entry.participant_id, entry.score[0], rank.rank))
             assert rank.position == len(found)

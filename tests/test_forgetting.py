@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
+from core.archives import write
+from core.archives.read import archive_entries
+from core.archives.rows import unpack
+from core.archives.write import begin_archive, take_archive
 from core.boards import Boards
-from core.database import Database
-from core.errors import EntryRemoved, InvalidInput
-from core.lifecycle import taking
-from core.lifecycle.archive_rows import unpack
-from core.lifecycle.archives import archive_entries
-from core.lifecycle.audit import Deed, all_records, participant_hash
-from core.lifecycle.chores import Chore, left
-from core.lifecycle.forgetting import erase_from_archives, forget_participant
-from core.lifecycle.moderation import hide_entry
-from core.lifecycle.taking import begin_archive, take_archive
+from core.domain.errors import EntryRemoved, InvalidInput
+from core.domain.model import PeriodKind
 from core.maintenance import Maintenance
-from core.model import PeriodKind
-from core.submission.submit import Submission, submit_score
+from core.moderation.forget import erase_from_archives, forget_participant
+from core.moderation.moderate import hide_entry
+from core.records.audit import Deed, all_records, participant_hash
+from core.records.jobs import Chore, left
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score
 from tests.dying import dying_at_each_request, fresh_boards
 from tests.graphql_api import Api
 from tests.test_deletion import scan
@@ -32,8 +32,8 @@ DEED = Deed("ops", NOW + timedelta(hours=1), "asked by letter")
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.lifecycle.archives.SHOWN", timedelta(0))
-    monkeypatch.setattr("core.lifecycle.forgetting.SHOWN", timedelta(0))
+    monkeypatch.setattr("core.archives.read.SHOWN", timedelta(0))
+    monkeypatch.setattr("core.moderation.forget.SHOWN", timedelta(0))
 
 
 def mentions(db: Database, text: str) -> list[dict[str, Any]]:
@@ -155,7 +155,7 @@ def test_an_archive_under_way_is_gone_through_once_it_is_complete(db: Database, 
     twin.restore(WHO)
     late = begin_archive(db, twin.board, ALL_TIME, NOW + timedelta(minutes=30))
     take_archive(db, late, 0)
-    assert taking.find_archive(db, late)
+    assert write.find_archive(db, late)
     forget_participant(db, boards, WHO, DEED)
     [(_, name, item)] = left(db, Chore.FORGET)
     assert not erase_from_archives(db, boards, name, item, 1e9)

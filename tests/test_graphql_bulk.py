@@ -3,7 +3,7 @@
 import pytest
 
 from core.boards import Boards
-from core.database import Database
+from core.storage.database import Database
 from tests.graphql_api import Api
 
 SUBMIT = """mutation ($inputs: [SubmitScoreInput!]!) { submitScores(inputs: $inputs) {

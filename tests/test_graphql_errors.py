@@ -7,8 +7,8 @@ import pytest
 from graphql import GraphQLObjectType
 
 from core.boards import Boards
-from core.database import Database, Tables, connect
-from core.errors import LeaderboardError, Throttled
+from core.domain.errors import LeaderboardError, Throttled
+from core.storage.database import Database, Tables, connect
 from local.engine import Engine
 from resolvers.schema import schema
 from tests.graphql_api import Api

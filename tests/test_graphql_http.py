@@ -13,7 +13,7 @@ from gql.transport.aiohttp import AIOHTTPTransport
 from gql.transport.exceptions import TransportQueryError
 
 from core.boards import Boards
-from core.database import Database
+from core.storage.database import Database
 from resolvers.http import MAX_BODY_BYTES, build_app
 from tests.graphql_api import KEYS, Api
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from core.boards import Boards
-from core.database import Database
+from core.storage.database import Database
 from resolvers.query_limits import MAX_ALIASES, MAX_DEPTH, MAX_RECORDS, MAX_TOKENS
 from tests.graphql_api import Api
 

@@ -3,7 +3,7 @@
 import pytest
 
 from core.boards import Boards
-from core.database import Database
+from core.storage.database import Database
 from tests.graphql_api import Api
 
 CREATE = """mutation ($input: CreateLeaderboardInput!) { createLeaderboard(input: $input) {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.boards import Boards
-from core.database import Database
+from core.storage.database import Database
 from tests.graphql_api import Api
 
 KINDS = {"all-time": None, "daily": "daily-%Y-%m-%d", "weekly": "weekly-%G-W%V", "monthly": "monthly-%Y-%m"}

@@ -7,7 +7,7 @@ import pytest
 from graphql import build_client_schema, get_introspection_query
 
 from core.boards import Boards
-from core.database import Database
+from core.storage.database import Database
 from resolvers.schema import schema
 from tests.graphql_api import Api
 

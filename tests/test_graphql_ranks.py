@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core import ranking
 from core.boards import Boards
-from core.database import Database
-from core.items import entry_key
-from core.model import Board, Entry, Rank, RankStrategy
-from core.submission.submit import Submission, submit_score
+from core.domain.entry_item import entry_key
+from core.domain.model import Board, Entry, Rank, RankStrategy
+from core.ranking import ranks
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score
 from tests.graphql_api import Api
 
 
@@ -21,11 +21,11 @@ def api(db: Database, boards: Boards) -> Api:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Who was asked for in each call of `ranking.ranks`, from now on."""
+    """Who was asked for in each call of `ranks.rank_entries`, from now on."""
     calls: list[list[str]] = []
-    rank_for_real = ranking.ranks
+    rank_for_real = ranks.rank_entries
 
-    def ranks(
+    def rank_entries(
         db: Database,
         board: Board,
         period: str,
@@ -37,7 +37,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         calls.append(sorted(entry.participant_id for entry in entries))
         return rank_for_real(db, board, period, entries, strategy, positions=positions)
 
-    monkeypatch.setattr(ranking, "ranks", ranks)
+    monkeypatch.setattr(ranks, "rank_entries", rank_entries)
     return calls
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core.boards import Boards
-from core.database import Database
+from core.storage.database import Database
 from tests.graphql_api import SUBMIT, Api
 
 

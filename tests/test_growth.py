@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from core.counters import growth
-from core.counters.consistency import check
-from core.counters.growth import grow, grow_all, mark_growing
+from core.counters.known_trees import AHEAD, LEAD, TRUST
 from core.counters.nodes import node_key
-from core.counters.trees import AHEAD, LEAD, TRUST
-from core.database import Database
-from core.items import entry_key
-from core.keys import rank_shard, shard_of
-from core.lifecycle.moderation import remove_entry
-from core.model import CounterMode, ScorePolicy
-from core.periods import ALL_TIME
-from core.submission.submit import Submission, submit_score
+from core.domain.entry_item import entry_key
+from core.domain.keys import rank_shard, shard_of
+from core.domain.model import CounterMode, ScorePolicy
+from core.domain.periods import ALL_TIME
+from core.moderation.moderate import remove_entry
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score
+from core.upkeep import growth
+from core.upkeep.checks import check
+from core.upkeep.growth import grow, grow_all, mark_growing
 from tests.deliveries import Records
 from tests.histories import PARTICIPANTS, Life, small_leaves
 from tests.interleaving import Process, instant

@@ -13,14 +13,14 @@ from datetime import timedelta
 
 import pytest
 
-from core.board import define_board
 from core.boards import Boards
-from core.counters import consistency
-from core.database import Database
-from core.keys import standings_key
-from core.model import Board, CounterMode, PeriodKind, ScorePolicy, SubmitResult
-from core.standings import entry, size
-from core.submission.submit import Submission, submit_score, submit_scores
+from core.domain.board import define_board
+from core.domain.keys import standings_key
+from core.domain.model import Board, CounterMode, PeriodKind, ScorePolicy, SubmitResult
+from core.ranking.queries import entry, size
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score, submit_scores
+from core.upkeep import checks
 from tests.deliveries import Deliveries, Records
 from tests.interleaving import Killed, Process, World, instant, virtual
 from tests.season import KEPT, key_in
@@ -135,7 +135,7 @@ def wrong(db: Database, clients: Clients) -> list[str]:
         if len({(one.accepted, one.previous_score) for one in answers}) > 1:
             found.append(f"{name} answered in more than one way")
     for key in keys:
-        report = consistency.check(db, board, standings_key(board.id, key, board.generation), patience=0)
+        report = checks.check(db, board, standings_key(board.id, key, board.generation), patience=0)
         found += [f"{key} {drift}" for drift in report.drifts]
         if size(db, board, key) != report.entries:
             found.append(f"{key}: size")

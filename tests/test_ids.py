@@ -8,17 +8,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.board import define_board
 from core.boards import Boards
-from core.database import Database
-from core.errors import InvalidInput, LeaderboardExists, LeaderboardNotFound
-from core.ids import check_id
-from core.lifecycle.moderation import remove_entry
-from core.limits import MAX_DISPLAY_NAME_BYTES, MAX_ID_BYTES, MAX_METADATA_BYTES
-from core.model import UNSET
-from core.standings import around, entries, entries_of, entry, participant_entries, size, top
-from core.submission.edit import update_entry
-from core.submission.submit import Submission, submit_score
+from core.domain.board import define_board
+from core.domain.errors import InvalidInput, LeaderboardExists, LeaderboardNotFound
+from core.domain.limits import MAX_DISPLAY_NAME_BYTES, MAX_ID_BYTES, MAX_METADATA_BYTES
+from core.domain.model import UNSET
+from core.domain.text import check_id
+from core.entries.edit import update_entry
+from core.moderation.moderate import remove_entry
+from core.ranking.queries import around, entries, entries_of, entry, participant_entries, size, top
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score
 from tests.twin import ALL_TIME, LONG_AGO, NOW, Twin
 
 Drain = Callable[[], int]

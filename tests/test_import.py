@@ -19,15 +19,24 @@ from typing import Any
 
 import pytest
 
-from core import standings
-from core.board import ComponentInput, define_board
 from core.boards import Boards
-from core.database import Database
-from core.errors import LeaderboardError, Throttled
-from core.model import Board, Entry, PeriodKind, ScoreKind, ScorePolicy, SortOrder, SubmitResult, TieBreak
-from core.periods import ALL_TIME, periods_reached
-from core.submission.submit import Submission, submit_score
-from core.tables import create_tables
+from core.domain.board import ComponentInput, define_board
+from core.domain.errors import LeaderboardError, Throttled
+from core.domain.model import (
+    Board,
+    Entry,
+    PeriodKind,
+    ScoreKind,
+    ScorePolicy,
+    SortOrder,
+    SubmitResult,
+    TieBreak,
+)
+from core.domain.periods import ALL_TIME, periods_reached
+from core.ranking import queries
+from core.storage.database import Database
+from core.storage.tables import create_tables
+from core.submissions.submit import Submission, submit_score
 from local import import_submit
 from local.cli import main
 from local.engine import Engine
@@ -63,14 +72,14 @@ class World:
 
     def entries(self) -> dict[str, Entry]:
         board = self.boards.get(self.board_id)
-        return {one.participant_id: one for one in standings.entries(self.db, board, ALL_TIME, 1000).items}
+        return {one.participant_id: one for one in queries.entries(self.db, board, ALL_TIME, 1000).items}
 
     def scores(self) -> dict[str, tuple[int, ...]]:
         return scores_of(self.db, self.boards.get(self.board_id))
 
 
 def scores_of(db: Database, board: Board) -> dict[str, tuple[int, ...]]:
-    return {one.participant_id: one.score for one in standings.entries(db, board, ALL_TIME, 1000).items}
+    return {one.participant_id: one.score for one in queries.entries(db, board, ALL_TIME, 1000).items}
 
 
 @pytest.fixture
@@ -601,7 +610,7 @@ def test_rows_count_in_the_periods_that_they_were_achieved_in_and_again_changes_
             expected.setdefault(period, []).append(score)
     for _ in range(2):
         assert world.run(file) == 0
-        found = standings.participant_entries(world.db, world.boards, "ann", 100).items
+        found = queries.participant_entries(world.db, world.boards, "ann", 100).items
         assert {one.period: one.score[0] for one in found if one.board.id == board.id} == {
             period: {"BEST": max, "SUM": sum, "LATEST": lambda of: of[-1]}[policy](scores)
             for period, scores in expected.items()

@@ -15,20 +15,20 @@ from typing import Any
 
 import pytest
 
+from core.archives.write import begin_archive, take_archive
 from core.boards import Boards
-from core.changes.events import Published
-from core.changes.tell import tell
-from core.counters.growth import GROW_AT, grow_all, mark_growing
-from core.database import Database
-from core.keys import standings_key
-from core.lifecycle.audit import Deed
-from core.lifecycle.chores import left
-from core.lifecycle.forgetting import forget_participant
-from core.lifecycle.moderation import hide_entry
-from core.lifecycle.taking import begin_archive, take_archive
+from core.domain.keys import standings_key
 from core.maintenance import Maintenance
-from core.submission.submit import Submission, submit_score
-from core.tables import PROJECTED, RANK_INDEX, TTL_ATTRIBUTE, definitions, expiring
+from core.moderation.forget import forget_participant
+from core.moderation.moderate import hide_entry
+from core.notifications.events import Published
+from core.notifications.notifier import tell
+from core.records.audit import Deed
+from core.records.jobs import left
+from core.storage.database import Database
+from core.storage.tables import PROJECTED, RANK_INDEX, TTL_ATTRIBUTE, definitions, expiring
+from core.submissions.submit import Submission, submit_score
+from core.upkeep.growth import GROW_AT, grow_all, mark_growing
 from resolvers import publisher
 from resolvers.appsync import answer
 from tests.appsync_service import AppSync
@@ -160,7 +160,7 @@ def test_the_stream_may_do_what_it_does(
 def test_a_tick_may_do_what_it_does_and_no_more(
     db: Database, boards: Boards, drain: Callable[[], int], used: Used, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.changes.tell._SECOND", 0)
+    monkeypatch.setattr("core.notifications.notifier._SECOND", 0)
     Api(db, boards).board()
     fill(db, "board", boards, 40)
     board = boards.get("board")
@@ -179,9 +179,11 @@ def test_a_tick_may_do_what_it_does_and_no_more(
 def test_maintenance_may_do_what_it_does(
     db: Database, boards: Boards, drain: Callable[[], int], used: Used, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.counters import growth, trees
 
-    for module in (growth, trees):
+    from core.counters import known_trees
+    from core.upkeep import growth
+
+    for module in (growth, known_trees):
         monkeypatch.setattr(module, "LEAD", 40, raising=False)
         monkeypatch.setattr(module, "TRUST", 20)
     Api(db, boards).board()
@@ -202,8 +204,8 @@ def test_maintenance_may_do_what_it_does(
 def test_maintenance_does_its_chores_with_what_it_may(
     db: Database, boards: Boards, used: Used, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.lifecycle.archives.SHOWN", timedelta(0))
-    monkeypatch.setattr("core.lifecycle.forgetting.SHOWN", timedelta(0))
+    monkeypatch.setattr("core.archives.read.SHOWN", timedelta(0))
+    monkeypatch.setattr("core.moderation.forget.SHOWN", timedelta(0))
     long_ago = Deed("ops", datetime(2026, 1, 1, tzinfo=UTC))
     stays, goes = (Twin.make(db, boards, periods=["ALL_TIME", "DAILY"]) for _ in range(2))
     for twin in (stays, goes):
@@ -318,7 +320,7 @@ def test_each_zip_has_the_modules_that_its_entries_import(package: ModuleType, t
     assert {"resolvers/appsync.py", "resolvers/appsync_fields.json", submit} <= held["api"]
     assert "resolvers/http.py" in held["http"] - held["api"]
     assert submit not in held["worker"]
-    assert {"core/stream.py", "core/counters/growth.py", "resolvers/maintenance_handler.py"} <= held["worker"]
+    assert {"core/stream.py", "core/upkeep/growth.py", "resolvers/maintenance_handler.py"} <= held["worker"]
     assert {"resolvers/tell_handler.py", "resolvers/publisher.py", "core/changes/tell.py"} <= held["worker"]
     assert not any(name.startswith("local") for names in held.values() for name in names)
 

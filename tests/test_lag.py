@@ -17,15 +17,15 @@ from pathlib import Path
 import httpx
 import pytest
 
-from core.board import ComponentInput, define_board
 from core.boards import Boards
-from core.database import Database
-from core.items import entry_key
-from core.lifecycle.moderation import remove_entry
-from core.model import Board, CounterMode, RankStrategy, ScorePolicy
-from core.ranking import ranks
-from core.standings import entry
-from core.submission.submit import Submission, submit_score
+from core.domain.board import ComponentInput, define_board
+from core.domain.entry_item import entry_key
+from core.domain.model import Board, CounterMode, RankStrategy, ScorePolicy
+from core.moderation.moderate import remove_entry
+from core.ranking.queries import entry
+from core.ranking.ranks import rank_entries
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score
 from local.engine import find_engine, free_port
 from local.stack import connect_local, find_running
 from tests.twin import ALL_TIME, LONG_AGO, Twin
@@ -139,7 +139,7 @@ def as_of(db: Database, board: Board, strategy: RankStrategy) -> datetime:
     db.memory.ladders.clear()
     found = entry(db, board, ALL_TIME, "p")
     assert found is not None
-    (rank,) = ranks(db, board, ALL_TIME, [found], strategy)
+    (rank,) = rank_entries(db, board, ALL_TIME, [found], strategy)
     assert rank is not None
     return rank.as_of
 

@@ -20,7 +20,7 @@ from gql import Client, GraphQLRequest
 from gql.transport.appsync_auth import AppSyncApiKeyAuthentication
 from gql.transport.appsync_websockets import AppSyncWebsocketsTransport
 
-from core.buckets import DEFAULT_BUCKETS
+from core.domain.buckets import DEFAULT_BUCKETS
 from local.engine import find_engine, free_port
 from tests.live import WATCH, WATCH_TOP
 from tests.oracle import Bucket, Oracle

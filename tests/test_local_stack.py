@@ -23,8 +23,8 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from core.board import define_board
-from core.submission.submit import Submission, submit_score
+from core.domain.board import define_board
+from core.submissions.submit import Submission, submit_score
 from local import graphiql
 from local.engine import find_engine, free_port
 from local.stack import find_running, opened

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
 
-from core import standings, stream
-from core.board import define_board
+from core import stream
 from core.boards import Boards
-from core.database import Database
-from core.model import Board
-from core.submission.submit import Submission, submit_score
+from core.domain.board import define_board
+from core.domain.model import Board
+from core.ranking import queries
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score
 from local import stream_reader
 from local.engine import Engine
 from local.stream_reader import CONSUMER, StreamReader, connect_streams
@@ -39,7 +40,7 @@ def submit(db: Database, board: Board, *participants: str) -> None:
 
 
 def size(db: Database, board: Board) -> int:
-    return standings.size(db, board, "all-time")
+    return queries.size(db, board, "all-time")
 
 
 def until(condition: Callable[[], bool], seconds: float = 10) -> bool:

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 import pytest
 from botocore.exceptions import ReadTimeoutError
 
-from core.board import define_board
-from core.model import ScorePolicy
-from core.submission.submit import Submission, submit_score
+from core.domain.board import define_board
+from core.domain.model import ScorePolicy
+from core.submissions.submit import Submission, submit_score
 
 
 @pytest.mark.parametrize("before", [None, "1"])

@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from core.board import ComponentInput
 from core.boards import Boards
-from core.counters import top as materialised
-from core.database import Database
-from core.items import entry_key
-from core.model import CounterMode, RankBucket, ScoreKind, ScorePolicy, SortOrder, TieBreak
+from core.domain.board import ComponentInput
+from core.domain.entry_item import entry_key
+from core.domain.model import CounterMode, RankBucket, ScoreKind, ScorePolicy, SortOrder, TieBreak
+from core.ranking import top as materialised
+from core.storage.database import Database
 from core.stream import process
 from local.stream_reader import connect_streams
 from tests.twin import ALL_TIME, Twin

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from core.board import define_board
 from core.boards import Boards
-from core.counters.deltas import read_change
-from core.database import Database
-from core.errors import (
+from core.domain.board import define_board
+from core.domain.entry_item import entry_key
+from core.domain.errors import (
     EntryNotFound,
     EntryRemoved,
     InvalidInput,
@@ -20,15 +19,16 @@ from core.errors import (
     LeaderboardNotFound,
     VersionConflict,
 )
-from core.items import entry_key
-from core.lifecycle.audit import AuditAction, Deed, all_records
-from core.lifecycle.marks import marked
-from core.lifecycle.moderation import hide_entry, remove_entry, restore_entry
-from core.model import CounterMode, PeriodKind, ScorePolicy
-from core.parallel import run_all
-from core.periods import periods_reached
-from core.standings import entries, entry, size
-from core.submission.submit import Submission, submit_score, submit_scores
+from core.domain.model import CounterMode, PeriodKind, ScorePolicy
+from core.domain.periods import periods_reached
+from core.moderation.moderate import hide_entry, remove_entry, restore_entry
+from core.ranking.queries import entries, entry, size
+from core.records.audit import AuditAction, Deed, all_records
+from core.records.flags import marked
+from core.storage.database import Database
+from core.storage.parallel import run_all
+from core.submissions.submit import Submission, submit_score, submit_scores
+from core.tree.changes import read_change
 from tests.dying import dying_at_each_request, fresh_boards
 from tests.graphql_api import SUBMIT, Api
 from tests.twin import ALL_TIME, LONG_AGO, NOW, Twin, submit_to

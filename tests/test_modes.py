@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from core import database
 from core.boards import Boards
-from core.counters import consistency, growth, nodes, trees
-from core.counters.consistency import check, rebuild
-from core.counters.growth import grow
-from core.counters.rewriting import rewrite
-from core.database import Database, metered
-from core.errors import Throttled
-from core.lifecycle.moderation import remove_entry
-from core.model import CounterMode, RankStrategy, ScorePolicy
-from core.standings import entry, size
-from core.submission import entry_writes
+from core.counters import known_trees, nodes
+from core.domain.errors import Throttled
+from core.domain.model import CounterMode, RankStrategy, ScorePolicy
+from core.moderation.moderate import remove_entry
+from core.ranking.queries import entry, size
+from core.storage import database
+from core.storage.database import Database, metered
+from core.upkeep import checks, growth
+from core.upkeep.checks import check, rebuild
+from core.upkeep.growth import grow
+from core.upkeep.rewrites import rewrite
 from tests.growing import Grower
 from tests.twin import ALL_TIME, LONG_AGO, NOW, Twin, standing_of, submit_to
 from tests.wire import Request, cancelled, intercept, lose_answers, refused
@@ -87,7 +87,7 @@ def test_the_mode_changes_nothing_while_trees_grow(
         if number % 8 == 7:
             drain()
             grow(db, twin.board, twin.standings)
-            grower.clock.advance(trees.LEAD // 2)
+            grower.clock.advance(known_trees.LEAD // 2)
             drain()
             check_at_once(twin)
     assert grower.grow(twin) >= 2
@@ -192,7 +192,7 @@ def test_an_entry_held_by_a_transaction_is_waited_for(
 def test_a_conflict_that_does_not_end_stores_nothing(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, write: str
 ) -> None:
-    monkeypatch.setattr(entry_writes, "_MAX_DELAY", 0.001)
+    monkeypatch.setattr(write, "_MAX_DELAY", 0.001)
     monkeypatch.setattr(database, "_CONFLICT_ATTEMPTS", 4)
     twin = Twin.make(db, boards, counter_mode=TRANSACTIONAL)
     twin.submit("p", 2**20 + 1)
@@ -245,7 +245,7 @@ def test_what_changed_since_it_was_read_is_read_again(
         twin.submit("p" if number == 4 else f"q{number}", 2**20 + number)
     drain()
     grow(db, twin.board, twin.standings)  # announces a node
-    grower.clock.advance(trees.LEAD + trees.TRUST)
+    grower.clock.advance(known_trees.LEAD + known_trees.TRUST)
     found = entry(db, twin.board, ALL_TIME, "p")
     assert found is not None
     others = {
@@ -385,7 +385,7 @@ def change(twin: Twin, score: int | None) -> None:
 
 def hasten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten what a rebuild waits for other processes, of which there are none."""
-    for module in (trees, growth, consistency):
+    for module in (known_trees, growth, checks):
         monkeypatch.setattr(module, "LEAD", 400)
         monkeypatch.setattr(module, "TRUST", 200)
-    monkeypatch.setattr(consistency, "_PAUSE", 0.05)
+    monkeypatch.setattr(checks, "_PAUSE", 0.05)

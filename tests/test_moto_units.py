@@ -6,11 +6,11 @@ import pytest
 from moto import mock_aws
 
 from core.boards import Boards
-from core.database import Database, Tables, connect
-from core.errors import LeaderboardExists, LeaderboardNotFound
-from core.model import ScorePolicy, TieBreak
-from core.standings import entries, top
-from core.tables import create_tables
+from core.domain.errors import LeaderboardExists, LeaderboardNotFound
+from core.domain.model import ScorePolicy, TieBreak
+from core.ranking.queries import entries, top
+from core.storage.database import Database, Tables, connect
+from core.storage.tables import create_tables
 from tests.twin import ALL_TIME, Twin
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.database import Database
-from core.errors import InvalidInput
-from core.lifecycle.archive_items import archive_key, newest_page
+from core.domain.errors import InvalidInput
+from core.records.table import archive_key, newest_page
+from core.storage.database import Database
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 9])

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from core.board import define_board
 from core.boards import Boards
-from core.database import Database
-from core.errors import LeaderboardNotFound
-from core.lifecycle.audit import Deed, all_records
-from core.lifecycle.forgetting import forget_participant
-from core.lifecycle.moderation import hide_entry
-from core.model import Board
-from core.submission.submit import Submission, submit_score
-from core.tables import create_tables
+from core.domain.board import define_board
+from core.domain.errors import LeaderboardNotFound
+from core.domain.model import Board
+from core.moderation.forget import forget_participant
+from core.moderation.moderate import hide_entry
+from core.records.audit import Deed, all_records
+from core.storage.database import Database
+from core.storage.tables import create_tables
+from core.submissions.submit import Submission, submit_score
 from local.cli import main
 from local.engine import Engine
 from local.stack import RunningStack, connect_local, recorded

@@ -12,11 +12,11 @@ from functools import partial
 import pytest
 
 from core.boards import Boards
-from core.database import Database
-from core.errors import InvalidInput
-from core.limits import MAX_BOARDS_PAGE, MAX_ENTRIES_OF, MAX_PAGE, MAX_TOP
-from core.model import Entry, ScorePolicy, TieBreak
-from core.standings import entries, entries_of, participant_entries, top
+from core.domain.errors import InvalidInput
+from core.domain.limits import MAX_BOARDS_PAGE, MAX_ENTRIES_OF, MAX_PAGE, MAX_TOP
+from core.domain.model import Entry, ScorePolicy, TieBreak
+from core.ranking.queries import entries, entries_of, participant_entries, top
+from core.storage.database import Database
 from tests.twin import ALL_TIME, NOW, Twin, submit_to, walk
 
 Drain = Callable[[], int]

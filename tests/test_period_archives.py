@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
+from core.archives.read import archive_entries, archives_page
+from core.archives.write import begin_archive, take_archive
 from core.boards import Boards
-from core.database import Database
-from core.lifecycle import period_archives
-from core.lifecycle.archives import archive_entries, archives_page
-from core.lifecycle.chores import left
-from core.lifecycle.period_archives import archive_ended
-from core.lifecycle.taking import begin_archive, take_archive
+from core.domain.model import Archive, Board, PeriodKind
 from core.maintenance import Maintenance
-from core.model import Archive, Board, PeriodKind
-from core.submission.submit import Submission, submit_score
+from core.records.jobs import left
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score
+from core.upkeep import period_ends
+from core.upkeep.period_ends import archive_ended
 from tests.dying import dying_at_each_request, fresh_boards
 from tests.twin import NOW, Twin
 
@@ -63,7 +63,7 @@ def test_a_board_whose_archive_fails_stops_no_other(
             raise RuntimeError("throttled")
         return begin_archive(db, board, *args, **options)
 
-    monkeypatch.setattr(period_archives, "begin_archive", begin)
+    monkeypatch.setattr(period_ends, "begin_archive", begin)
     assert archive_ended(db, boards, NOW + 3 * DAY) == 1
     monkeypatch.undo()
     assert archive_ended(db, boards, NOW + 3 * DAY) == 1

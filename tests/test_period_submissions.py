@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from core.board import ComponentInput, define_board
 from core.boards import Boards
-from core.database import Database, metered
-from core.errors import EntryNotFound, InvalidInput, InvalidScore
-from core.model import Board, CounterMode, PeriodKind, ScorePolicy, TieBreak
-from core.ranking import ranks
-from core.standings import entries, entry, size, top
-from core.submission.edit import update_entry
-from core.submission.submit import Submission, submit_score, submit_scores
+from core.domain.board import ComponentInput, define_board
+from core.domain.errors import EntryNotFound, InvalidInput, InvalidScore
+from core.domain.model import Board, CounterMode, PeriodKind, ScorePolicy, TieBreak
+from core.entries.edit import update_entry
+from core.ranking.queries import entries, entry, size, top
+from core.ranking.ranks import rank_entries
+from core.storage.database import Database, metered
+from core.submissions.submit import Submission, submit_score, submit_scores
 from tests.season import KEPT, Season
 from tests.twin import EXACT
 
@@ -181,7 +181,7 @@ def test_a_percentile_is_right_where_counting_takes_more_than_one_page(
         found = entry(lean, board, week, participant)
         assert found is not None
         for strategy in EXACT:
-            (rank,) = ranks(lean, board, week, [found], strategy)
+            (rank,) = rank_entries(lean, board, week, [found], strategy)
             assert rank is not None
             assert (rank.rank, rank.total, rank.percentile) == (1000 - worse, 1000, worse / 10)
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.board import _time_zones, board_from_json, board_to_json, check_time_zone, define_board
 from core.boards import Boards
-from core.errors import InvalidInput
-from core.model import Board, PeriodKind, Retention
-from core.periods import (
+from core.domain.board import _time_zones, board_from_json, board_to_json, check_time_zone, define_board
+from core.domain.errors import InvalidInput
+from core.domain.model import Board, PeriodKind, Retention
+from core.domain.periods import (
     change_zone,
     expires_at,
     is_expired,

@@ -15,8 +15,8 @@ from graphql import (
 )
 
 from core.boards import Boards
-from core.database import Database
-from core.limits import MAX_EVENT_BYTES
+from core.domain.limits import MAX_EVENT_BYTES
+from core.storage.database import Database
 from resolvers.schema import sdl
 from tests.graphql_api import Api
 from tests.live import FIELDS, PUBLISH, PUBLISH_TOP, TOP_FIELDS, change, top_change

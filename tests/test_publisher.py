@@ -15,10 +15,10 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from core.board import define_board
-from core.changes.events import RankChange, RankChangeCause, TopChange
-from core.limits import MAX_EVENT_BYTES
-from core.model import Entry
+from core.domain.board import define_board
+from core.domain.limits import MAX_EVENT_BYTES
+from core.domain.model import Entry
+from core.notifications.events import RankChange, RankChangeCause, TopChange
 from resolvers import publisher
 from resolvers.publisher import Publisher, signed, with_key
 from resolvers.schema import schema

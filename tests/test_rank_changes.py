@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from core.counters import top
-from core.database import Database
-from core.model import RankBucket
+from core.domain.model import RankBucket
+from core.ranking import top
+from core.storage.database import Database
 from tests.audience import Audience, LaggingIndex, Teller, places
 from tests.deliveries import Records
 from tests.histories import Life, small_leaves

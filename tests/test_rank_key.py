@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core import rank_key
-from core.board import ComponentInput, define_board
-from core.errors import InvalidInput
-from core.limits import MAX_ID_BYTES, MAX_RANK_KEY_BYTES
-from core.model import Board, ScoreKind, SortOrder, TieBreak
-from core.scores import parse_score
+from core.domain import rank_key
+from core.domain.board import ComponentInput, define_board
+from core.domain.errors import InvalidInput
+from core.domain.limits import MAX_ID_BYTES, MAX_RANK_KEY_BYTES
+from core.domain.model import Board, ScoreKind, SortOrder, TieBreak
+from core.domain.scores import parse_score
 from tests.oracle import Oracle, Standing
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -172,7 +172,7 @@ def test_a_board_whose_keys_would_not_fit_is_refused(monkeypatch: pytest.MonkeyP
     """With ids this short no board reaches DynamoDB's own limit; the rule holds all the same."""
     wide = [ComponentInput(name=f"c{index}", kind=ScoreKind.DECIMAL) for index in range(32)]
     longest = rank_key.longest(board_of(wide), MAX_ID_BYTES)
-    monkeypatch.setattr("core.board.MAX_RANK_KEY_BYTES", longest - 1)
+    monkeypatch.setattr("core.domain.board.MAX_RANK_KEY_BYTES", longest - 1)
     with pytest.raises(InvalidInput, match="components"):
         board_of(wide)
     board_of([ComponentInput(one.name, one.kind, min="0", max="1") for one in wide])

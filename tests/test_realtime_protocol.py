@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.boards import Boards
-from core.database import Database
+from core.storage.database import Database
 from local.engine import Engine
 from tests.live import (
     FIELDS,

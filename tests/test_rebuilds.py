@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from core.counters import consistency
-from core.counters.consistency import check, rebuild
-from core.counters.top import Top
-from core.counters.trees import Trees
-from core.database import Database
-from core.lifecycle.moderation import remove_entry
-from core.submission.submit import Submission, submit_score
+from core.counters.known_trees import Trees
+from core.moderation.moderate import remove_entry
+from core.ranking.top import Top
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score
+from core.upkeep import checks
+from core.upkeep.checks import check, rebuild
 from tests.histories import PARTICIPANTS, Life
 from tests.interleaving import Process, instant
 from tests.twin import LONG_AGO
@@ -51,7 +51,7 @@ def test_a_check_that_sees_a_rebuild_end_looks_at_the_new_tree(
     """What it has looked at is dropped a little later, and then says nothing of the entries."""
     looks = 0
 
-    def look(*of: Any) -> consistency.CheckReport:
+    def look(*of: Any) -> checks.CheckReport:
         nonlocal looks
         looks += 1
         if looks == 3:
@@ -61,11 +61,11 @@ def test_a_check_that_sees_a_rebuild_end_looks_at_the_new_tree(
             life.world.run([rebuilt])
             life.world.now = now  # it had begun long before
         if looks < 3:  # something is under way
-            return consistency.CheckReport(12, 1, (consistency.Drift("tree0: child 63", looks, 12),))
+            return checks.CheckReport(12, 1, (checks.Drift("tree0: child 63", looks, 12),))
         return compare(*of)
 
-    compare = consistency._compare
-    monkeypatch.setattr(consistency, "_compare", look)
+    compare = checks._compare
+    monkeypatch.setattr(checks, "_compare", look)
     db, _ = life.world.connect()
     assert check(db, life.board, life.standings).drifts == ()
 
@@ -76,15 +76,15 @@ def test_a_top_that_changes_all_the_time_is_not_called_wrong(
 ) -> None:
     """It always shows as many as it should, and never quite the ones that the index does."""
     looks = 0
-    compare = consistency._compare
+    compare = checks._compare
 
-    def look(*of: Any) -> consistency.CheckReport:
+    def look(*of: Any) -> checks.CheckReport:
         nonlocal looks
         looks += busy
-        monkeypatch.setattr(consistency, "read_top", lambda *_: Top(shown(looks), whole=True))
+        monkeypatch.setattr(checks, "read_top", lambda *_: Top(shown(looks), whole=True))
         return compare(*of)
 
-    monkeypatch.setattr(consistency, "_compare", look)
+    monkeypatch.setattr(checks, "_compare", look)
     db, _ = life.world.connect()
     report = check(db, life.board, life.standings)
     assert (len(report.drifts), report.pending) == (wrong, 0)
@@ -113,7 +113,7 @@ def test_a_rebuild_under_load_uses_no_counters_that_nobody_counts(life: Life, co
     for at in range(12):
         remove_entry(db, life.board, PARTICIPANTS[at], LONG_AGO)
     life.drain()
-    reports: list[consistency.CheckReport] = []
+    reports: list[checks.CheckReport] = []
     rebuilder = world.add("rebuilder", again)
     world.add("writer", write)
     if counted:

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
-from core.board import ComponentInput
 from core.boards import Boards
-from core.database import Database
-from core.lifecycle.audit import Deed
-from core.model import ScoreKind, SortOrder
-from core.ranking import ranks
-from core.standings import around, entries, entries_of, entry
-from core.submission.edit import update_entry
+from core.domain.board import ComponentInput
+from core.domain.model import ScoreKind, SortOrder
+from core.entries.edit import update_entry
+from core.ranking.queries import around, entries, entries_of, entry
+from core.ranking.ranks import rank_entries
+from core.records.audit import Deed
+from core.storage.database import Database
 from tests.twin import ALL_TIME, NOW, Twin, walk
 
 Drain = Callable[[], int]
@@ -46,7 +46,7 @@ def test_reports_11_the_window_around_a_participant_is_full_and_holds_every_neig
     for number in range(9):
         window = around(db, twin.board, ALL_TIME, f"p{number}", 2)
         assert window is not None
-        placed = [rank.rank for rank in ranks(db, twin.board, ALL_TIME, window) if rank]
+        placed = [rank.rank for rank in rank_entries(db, twin.board, ALL_TIME, window) if rank]
         first = min(max(9 - number - 2, 1), 5)
         assert placed == list(range(first, first + 5))
         assert f"p{number}" in [one.participant_id for one in window]
@@ -78,7 +78,7 @@ def test_reports_12_pages_neither_skip_nor_repeat_who_stands_still_and_a_tie_has
     tied = {
         rank.rank
         for page in pages
-        for one, rank in zip(page, ranks(db, twin.board, ALL_TIME, page), strict=True)
+        for one, rank in zip(page, rank_entries(db, twin.board, ALL_TIME, page), strict=True)
         if one.score == (5,) and rank
     }
     assert len(tied) == 1
@@ -92,7 +92,7 @@ def test_reports_13_and_14_friends_have_their_rank_on_the_whole_board_and_equals
         twin.submit(f"p{number}", score, at=number)
     drain()
     friends = entries_of(db, twin.board, ALL_TIME, ["p4", "p2", "p3"])
-    placed = [rank for rank in ranks(db, twin.board, ALL_TIME, friends) if rank]
+    placed = [rank for rank in rank_entries(db, twin.board, ALL_TIME, friends) if rank]
     assert [(rank.rank, rank.position) for rank in placed] == [(2, 3), (2, 4), (5, 5)]
 
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.board import ComponentInput, define_board
-from core.counters.scale import static_edges
+from core.domain.board import ComponentInput, define_board
+from core.tree.shape import static_edges
 
 
 @pytest.mark.parametrize("expected_size", [None, 10_000, 2_000_000])

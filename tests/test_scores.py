@@ -8,14 +8,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.board import ComponentInput
 from core.boards import Boards
-from core.database import Database, metered
-from core.errors import InvalidInput, InvalidScore
-from core.model import Component, ScoreKind, ScorePolicy, SortOrder, TieBreak
-from core.scores import display, format_value, number, parse, parse_score
-from core.standings import entries, entry
-from core.submission.submit import Submission, submit_score
+from core.domain.board import ComponentInput
+from core.domain.errors import InvalidInput, InvalidScore
+from core.domain.model import Component, ScoreKind, ScorePolicy, SortOrder, TieBreak
+from core.domain.scores import display, format_value, number, parse, parse_score
+from core.ranking.queries import entries, entry
+from core.storage.database import Database, metered
+from core.submissions.submit import Submission, submit_score
 from tests.twin import ALL_TIME, NOW, Twin, written
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1

@@ -21,8 +21,8 @@ from hypothesis.stateful import (
 )
 
 from core.boards import Boards
-from core.database import Database
-from core.model import CounterMode, PeriodKind
+from core.domain.model import CounterMode, PeriodKind
+from core.storage.database import Database
 from tests.season import Season
 from tests.test_machine import Stream, definitions
 

@@ -6,15 +6,16 @@ from typing import Any
 import pytest
 
 from core.boards import Boards
-from core.counters import counting, nodes, trees
+from core.counters import known_trees, nodes
+from core.counters.known_trees import Trees
 from core.counters.nodes import TREES_NODE, node_key
-from core.counters.trees import Trees
-from core.database import Database
-from core.model import RankStrategy
-from core.periods import ALL_TIME
-from core.ranking import ranks
-from core.standings import entry
-from core.submission.submit import Submission, submit_score
+from core.domain.model import RankStrategy
+from core.domain.periods import ALL_TIME
+from core.ranking import strategies
+from core.ranking.queries import entry
+from core.ranking.ranks import rank_entries
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score
 from tests.deliveries import Records
 from tests.histories import Life, small_leaves
 from tests.interleaving import instant
@@ -47,7 +48,7 @@ def test_a_tree_that_goes_while_its_nodes_are_read_is_not_read_for_ever(
     known = Trees(db)
     assert known.current(twin.standings) == 0
     use_tree_1(db, twin.standings)
-    read = trees.get_node
+    read = known_trees.get_node
     reads: list[str] = []
 
     def slowly(of: Database, standings: str, name: str, *, consistent: bool = False) -> Any:
@@ -57,15 +58,15 @@ def test_a_tree_that_goes_while_its_nodes_are_read_is_not_read_for_ever(
             known.current(standings)  # another thread's
         return read(of, standings, name, consistent=consistent)
 
-    monkeypatch.setattr(trees, "get_node", slowly)
+    monkeypatch.setattr(known_trees, "get_node", slowly)
     if ask == "reading":
         assert known.locate(twin.board, twin.standings, [b"\x80" * 8])[0] == 1
     elif ask == "counting":
         image = {"rank_key": {"B": b"\x80" * 8}, "rank_shard": {"S": f"{twin.standings}#0"}}
-        change = trees.Change(1, NOW, twin.standings, "p", None, image)
+        change = known_trees.Change(1, NOW, twin.standings, "p", None, image)
         assert {tree for tree, _ in known.steps(twin.board, twin.standings, [change])} <= {1}
     else:
-        with pytest.raises(trees.Gone):
+        with pytest.raises(known_trees.Gone):
             known.stretch(twin.board, twin.standings, 0, (0x78,), 3)
 
 
@@ -82,7 +83,7 @@ def test_a_reader_is_not_left_with_a_tree_that_another_thread_knows_to_be_gone(
     assert own is not None
 
     def rank() -> tuple[int, int]:
-        [found] = ranks(db, life.board, ALL_TIME, [own], RankStrategy.TREE)
+        [found] = rank_entries(db, life.board, ALL_TIME, [own], RankStrategy.TREE)
         assert found is not None
         return found.rank, found.total
 
@@ -91,13 +92,13 @@ def test_a_reader_is_not_left_with_a_tree_that_another_thread_knows_to_be_gone(
     life.world.add("consumer", life.deliveries.consume)
     life.world.run([rebuilder])
     assert life.calm_down() == []
-    read = counting.get_nodes
+    read = strategies.get_nodes
 
     def meanwhile(*args: Any, **named: Any) -> Any:
         Trees(db).current(life.standings)  # another thread's
         return read(*args, **named)
 
-    monkeypatch.setattr(counting, "get_nodes", meanwhile)
+    monkeypatch.setattr(strategies, "get_nodes", meanwhile)
     assert rank() == (9, 12)
 
 
@@ -112,7 +113,7 @@ def test_what_another_thread_forgets_is_read_again(
         db.memory.roots.clear()
 
     monkeypatch.setattr(nodes, "remember_root", another_forgets)
-    assert counting.entries_at_most(db, twin.board, twin.standings, b"\xff") == 0
+    assert strategies.entries_at_most(db, twin.board, twin.standings, b"\xff") == 0
 
 
 def test_an_entry_is_seen_to_be_late_though_another_thread_forgot_the_trees(
@@ -122,7 +123,7 @@ def test_an_entry_is_seen_to_be_late_though_another_thread_forgot_the_trees(
     twin = Twin.make(db, boards)
     use_tree_1(db, twin.standings)
     image = {"rank_key": {"B": b"\x80" * 8}, "rank_shard": {"S": f"{twin.standings}#0"}}
-    change = trees.Change(1, NOW, twin.standings, "p", None, {**image, "written_at": {"N": "1"}})
+    change = known_trees.Change(1, NOW, twin.standings, "p", None, {**image, "written_at": {"N": "1"}})
     db.client.update_item(
         TableName=db.tables.counters,
         Key=node_key(twin.standings, TREES_NODE),
@@ -142,7 +143,7 @@ def test_boards_are_not_remembered_without_end(db: Database) -> None:
     boards = Boards(db, cache_seconds=0)
     definition = Twin.make(db, boards).board
     for at in range(3_000):
-        boards._remember(trees.replace(definition, id=f"b{at}"))
+        boards._remember(known_trees.replace(definition, id=f"b{at}"))
     assert len(boards._cache) <= 2_001
 
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from core.boards import Boards
-from core.counters.consistency import check
-from core.database import Database
-from core.items import entry_key
-from core.model import RankStrategy
-from core.periods import ALL_TIME
-from core.ranking import ranks
-from core.standings import around, entries, entry, participant_entries, top
+from core.domain.entry_item import entry_key
+from core.domain.model import RankStrategy
+from core.domain.periods import ALL_TIME
+from core.ranking.queries import around, entries, entry, participant_entries, top
+from core.ranking.ranks import rank_entries
+from core.storage.database import Database
+from core.upkeep.checks import check
 from tests.twin import Twin
 
 Drain = Callable[[], int]
@@ -58,7 +58,7 @@ def test_reads_pass_over_what_is_no_entry(
         "entries": lambda: entries(db, twin.board, ALL_TIME, 100),
         "around": lambda: around(db, twin.board, ALL_TIME, "q", 3),
         "of": lambda: participant_entries(db, boards, "stranger", 10),
-        "rank": lambda: ranks(db, twin.board, ALL_TIME, [own], RankStrategy.TREE),
+        "rank": lambda: rank_entries(db, twin.board, ALL_TIME, [own], RankStrategy.TREE),
         "check": lambda: check(db, twin.board, twin.standings, patience=0),
     }.items():
         try:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from core.boards import Boards
-from core.counters.growth import grow_all, load_tree, mark_growing
 from core.counters.nodes import node_key, read_size
-from core.database import Database
+from core.storage.database import Database
+from core.upkeep.growth import grow_all, load_tree, mark_growing
 from tests.growing import Grower
 from tests.twin import Twin
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from core.boards import Boards
-from core.counters.consistency import check
-from core.database import Database
-from core.items import entry_key
-from core.model import CounterMode
-from core.periods import ALL_TIME
+from core.domain.entry_item import entry_key
+from core.domain.model import CounterMode
+from core.domain.periods import ALL_TIME
+from core.storage.database import Database
+from core.upkeep.checks import check
 from tests.twin import Twin
 
 Drain = Callable[[], int]

@@ -9,20 +9,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.boards import Boards
-from core.counters import deltas
-from core.counters.consistency import check
-from core.counters.deltas import Poison, read_change, read_entry
-from core.counters.growth import grow
-from core.counters.top import read_top
-from core.counters.trees import LEAD, TRUST
-from core.database import Database
-from core.items import entry_key
-from core.keys import rank_shard
-from core.limits import MAX_METADATA_BYTES
-from core.model import CounterMode
-from core.periods import ALL_TIME
-from core.standings import top
+from core.counters.known_trees import LEAD, TRUST
+from core.domain.entry_item import entry_key
+from core.domain.keys import rank_shard
+from core.domain.limits import MAX_METADATA_BYTES
+from core.domain.model import CounterMode
+from core.domain.periods import ALL_TIME
+from core.ranking.queries import top
+from core.ranking.top import read_top
+from core.storage.database import Database
 from core.stream import process
+from core.tree import changes
+from core.tree.changes import Poison, read_change, read_entry
+from core.upkeep.checks import check
+from core.upkeep.growth import grow
 from tests.growing import Grower
 from tests.twin import NOW, Twin, submit_to
 
@@ -95,7 +95,7 @@ def test_a_record_is_read_or_is_poison(record: Any) -> None:
         return
     for image in (change.old, change.new):
         if image is not None:
-            assert deltas.written_at(image) >= 0
+            assert changes.written_at(image) >= 0
             assert isinstance(image["rank_key"]["B"], bytes)
 
 

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.boards import Boards
-from core.counters.consistency import check
-from core.counters.growth import grow
-from core.counters.trees import LEAD, TRUST
-from core.database import Database
-from core.model import SortOrder, TieBreak
+from core.counters.known_trees import LEAD, TRUST
+from core.domain.model import SortOrder, TieBreak
+from core.storage.database import Database
+from core.upkeep.checks import check
+from core.upkeep.growth import grow
 from tests.distributions import DISTRIBUTIONS, Draw
 from tests.growing import Grower, levels
 from tests.test_machine import definitions

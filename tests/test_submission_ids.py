@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from botocore.exceptions import ReadTimeoutError
 
-from core.board import ComponentInput, define_board
 from core.boards import Boards
-from core.database import Database
-from core.errors import InvalidInput, InvalidScore, LeaderboardClosed, SubmissionConflict
-from core.lifecycle.moderation import remove_entry
-from core.model import Board, CounterMode, PeriodKind, ScorePolicy, SubmitResult
-from core.standings import entry, participant_entries
-from core.submission.submit import Submission, submit_score, submit_scores
+from core.domain.board import ComponentInput, define_board
+from core.domain.errors import InvalidInput, InvalidScore, LeaderboardClosed, SubmissionConflict
+from core.domain.model import Board, CounterMode, PeriodKind, ScorePolicy, SubmitResult
+from core.moderation.moderate import remove_entry
+from core.ranking.queries import entry, participant_entries
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score, submit_scores
 from tests.season import KEPT, Season
 from tests.twin import LONG_AGO
 

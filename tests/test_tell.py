@@ -10,25 +10,27 @@ from typing import Any
 
 import pytest
 
-from core import rank_key, stream
-from core.board import define_board
+from core import stream
 from core.boards import Boards
-from core.changes import moves, tell
-from core.changes.events import Event, Published, RankChange, RankChangeCause
-from core.changes.outbox import Pending, read_pending, write_pending
-from core.changes.tell import Again
-from core.counters import growth, top
-from core.database import Database, batch_write, metered
-from core.items import entry_key
-from core.keys import live_partition, rank_shard, shard_of
-from core.lifecycle.audit import Deed
-from core.lifecycle.chores import Chore, left
-from core.lifecycle.forgetting import erase_from_archives, forget_participant
-from core.model import CounterMode, RankBucket, TieBreak
-from core.standings import size
-from core.standings import top as best
+from core.domain import rank_key
+from core.domain.board import define_board
+from core.domain.entry_item import entry_key
+from core.domain.keys import live_partition, rank_shard, shard_of
+from core.domain.model import CounterMode, RankBucket, TieBreak
+from core.entries.edit import update_entry
+from core.moderation.forget import erase_from_archives, forget_participant
+from core.notifications import movers, notifier
+from core.notifications.events import Event, Published, RankChange, RankChangeCause
+from core.notifications.notifier import Again
+from core.notifications.outbox import Pending, read_pending, write_pending
+from core.ranking import top
+from core.ranking.queries import size
+from core.ranking.queries import top as best
+from core.records.audit import Deed
+from core.records.jobs import Chore, left
+from core.storage.database import Database, batch_write, metered
 from core.stream import process
-from core.submission.edit import update_entry
+from core.upkeep import growth
 from tests.audience import Audience, places
 from tests.deliveries import Records
 from tests.growing import Grower
@@ -69,7 +71,7 @@ class Theatre:
         self.now += 1_001
         self.ticks += 1
         before = len(self.audience.heard)
-        self.again = tell.tell(self.db, self.twin.board, self.twin.standings, self._publish, looks=looks)
+        self.again = notifier.tell(self.db, self.twin.board, self.twin.standings, self._publish, looks=looks)
         return self.audience.heard[before:]
 
     def play(self) -> list[RankChange]:
@@ -100,7 +102,7 @@ def stage(db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch) -> Any:
     def make(**definition: Any) -> Theatre:
         definition.setdefault("rank_buckets", EDGES)
         theatre = Theatre(db, boards, Twin.make(db, boards, **definition), records)
-        monkeypatch.setattr(tell, "now_ms", lambda: theatre.now)
+        monkeypatch.setattr(notifier, "now_ms", lambda: theatre.now)
         return theatre
 
     return make
@@ -449,8 +451,8 @@ def test_at_most_one_event_a_second_and_none_lost(stage: Any) -> None:
 
 
 def test_a_burst_of_500_is_told_in_bounded_ticks(stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tell, "_AT_ONCE", 200)
-    monkeypatch.setattr(moves, "MARKS_AN_ITEM", 50)
+    monkeypatch.setattr(notifier, "_AT_ONCE", 200)
+    monkeypatch.setattr(movers, "MARKS_AN_ITEM", 50)
     theatre = stage()
     chance = random.Random(5)
     for _ in range(2):  # all enter, then all move
@@ -475,7 +477,7 @@ def test_a_burst_of_500_is_told_in_bounded_ticks(stage: Any, monkeypatch: pytest
 
 def test_an_edge_that_moves_far_is_followed_tick_by_tick(stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """By more entries than one tick looks at, out and back in, where nobody's own score moves."""
-    monkeypatch.setattr(tell, "_AT_ONCE", 20)
+    monkeypatch.setattr(notifier, "_AT_ONCE", 20)
     theatre = stage(rank_buckets=[RankBucket("half", top_percent=50), RankBucket("rest")])
     fill(theatre, 100)
     for number in range(100):
@@ -572,9 +574,9 @@ def test_one_tick_at_a_time_and_a_dead_ones_order_is_taken_over(stage: Any) -> N
 
     theatre.now += 1_001
     with pytest.raises(ConnectionError):
-        tell.tell(theatre.db, theatre.twin.board, theatre.twin.standings, die)
+        notifier.tell(theatre.db, theatre.twin.board, theatre.twin.standings, die)
     assert theatre.tick() == []
-    theatre.now += tell._LEASE
+    theatre.now += notifier._LEASE
     theatre.play()
     theatre.check()
 
@@ -592,11 +594,11 @@ def test_who_may_have_been_told_hears_of_moving_back(stage: Any) -> None:
 
     theatre.now += 1_001
     with pytest.raises(ConnectionError):
-        tell.tell(theatre.db, theatre.twin.board, theatre.twin.standings, publish_and_die)
+        notifier.tell(theatre.db, theatre.twin.board, theatre.twin.standings, publish_and_die)
     assert theatre.audience.newest["p0"].bucket == "ten"
     theatre.twin.remove("p11")
     theatre.deliver()
-    theatre.now += tell._LEASE
+    theatre.now += notifier._LEASE
     theatre.play()
     assert said(theatre.audience.newest["p0"])[:2] == ("ten", "one")
     theatre.check()

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from core.changes.events import Event
-from core.changes.moves import note_moves
-from core.counters.deltas import read_change
-from core.database import metered
+from core.notifications.events import Event
+from core.notifications.movers import note_moves
+from core.storage.database import metered
 from core.stream import process
+from core.tree.changes import read_change
 from tests.test_tell import Theatre, put_entries, stage
 from tests.twin import NOW, submit_to
 

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
-from core.board import ComponentInput, define_board
-from core.counters.deltas import Change
-from core.counters.edges import choose_edges
-from core.counters.scale import FANOUT, Path, is_linear, static_depth, static_edges
-from core.counters.tree import Node, Unknown, believe, locate, missed_since, steps, stretch, trace
-from core.errors import InvalidInput
-from core.limits import MAX_RANK_KEY_BYTES
-from core.model import Board, ScoreKind, SortOrder
-from core.rank_key import encode_score, just_above, just_below, width
+from core.domain.board import ComponentInput, define_board
+from core.domain.errors import InvalidInput
+from core.domain.limits import MAX_RANK_KEY_BYTES
+from core.domain.model import Board, ScoreKind, SortOrder
+from core.domain.rank_key import encode_score, just_above, just_below, width
+from core.tree.changes import Change
+from core.tree.node import Node, Unknown, believe, locate, missed_since, steps, stretch, trace
+from core.tree.shape import FANOUT, Path, is_linear, static_depth, static_edges
+from core.tree.split import choose_edges
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 LAST = b"\xff" * (MAX_RANK_KEY_BYTES + 1)

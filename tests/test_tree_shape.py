@@ -8,13 +8,13 @@ import pytest
 
 from bench.distributions import DISTRIBUTIONS, Distribution, Participant
 from bench.growth_play import Played, play
-from core.board import ComponentInput
-from core.counters.edges import choose_edges
-from core.counters.growth import GROW_AT, TIES_GROW_AT
-from core.counters.scale import FANOUT, static_edges
-from core.counters.tree import Node
-from core.model import Board, TieBreak
-from core.rank_key import encode, score_bytes
+from core.domain.board import ComponentInput
+from core.domain.model import Board, TieBreak
+from core.domain.rank_key import encode, score_bytes
+from core.tree.node import Node
+from core.tree.shape import FANOUT, static_edges
+from core.tree.split import choose_edges
+from core.upkeep.growth import GROW_AT, TIES_GROW_AT
 
 SIZE = 12_000
 BY_NAME = {one.name: one for one in DISTRIBUTIONS}

@@ -18,7 +18,7 @@ import pytest
 from moto import mock_aws
 
 from core.boards import Boards
-from core.database import Database
+from core.storage.database import Database
 from local.api_client import find
 from local.cli import main
 from local.engine import Engine, free_port

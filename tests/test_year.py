@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from core.board import ComponentInput
 from core.boards import Boards
-from core.database import Database
-from core.model import CounterMode, ScorePolicy, SortOrder, TieBreak
+from core.domain.board import ComponentInput
+from core.domain.model import CounterMode, ScorePolicy, SortOrder, TieBreak
+from core.storage.database import Database
 from tests.season import Season
 
 YEAR = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from core.board import define_board
+from core.archives.read import archive_entries
+from core.archives.write import begin_archive, take_archive
 from core.boards import Boards
-from core.database import Database
-from core.errors import EntryRemoved, InvalidScore
-from core.keys import standings_key
-from core.lifecycle.archives import archive_entries
-from core.lifecycle.audit import Deed
-from core.lifecycle.chores import Chore, left
-from core.lifecycle.forgetting import erase_from_archives, forget_participant
-from core.lifecycle.moderation import hide_entry, remove_entry, restore_entry
-from core.lifecycle.taking import begin_archive, take_archive
-from core.model import Board, Entry, Page, Rank, RankStrategy, ScoreKind, SubmitResult
-from core.ranking import ranks
-from core.standings import around, entries, entries_of, entry, participant_entries, size, top
-from core.submission.submit import Submission, submit_score
+from core.domain.board import define_board
+from core.domain.errors import EntryRemoved, InvalidScore
+from core.domain.keys import standings_key
+from core.domain.model import Board, Entry, Page, Rank, RankStrategy, ScoreKind, SubmitResult
+from core.moderation.forget import erase_from_archives, forget_participant
+from core.moderation.moderate import hide_entry, remove_entry, restore_entry
+from core.ranking.queries import around, entries, entries_of, entry, participant_entries, size, top
+from core.ranking.ranks import rank_entries
+from core.records.audit import Deed
+from core.records.jobs import Chore, left
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score
 from tests.oracle import Bucket, Oracle, OutOfBounds, Place, Removed, Standing
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -222,7 +222,7 @@ class Twin:
     ) -> None:
         if places is None:
             places = {one.participant_id: self.oracle.place(one.participant_id) for one in found}
-        ranked = ranks(self.db, self.board, self.period, found, strategy)
+        ranked = rank_entries(self.db, self.board, self.period, found, strategy)
         assert [rank and place_of(rank) for rank in ranked] == [places[one.participant_id] for one in found]
         assert all(
             rank.exact and rank.lower_bound == rank.upper_bound == rank.rank
@@ -232,7 +232,7 @@ class Twin:
 
     def check_bounds(self, found: Sequence[Entry], places: Mapping[str, Place | None]) -> None:
         """APPROXIMATE may be off, but says by how much, and is right wherever it says that it is."""
-        ranked = ranks(self.db, self.board, self.period, found, RankStrategy.APPROXIMATE)
+        ranked = rank_entries(self.db, self.board, self.period, found, RankStrategy.APPROXIMATE)
         for one, rank in zip(found, ranked, strict=True):
             place = places[one.participant_id]
             assert (rank is None) == (place is None)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
 
-from core.database import Database
+from core.storage.database import Database
 
 # A request takes so long here that all those made together have begun before the first one ends.
 _SECONDS = 0.04

@@ -10,7 +10,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ReadTimeoutError
 from urllib3 import HTTPResponse
 
-from core.database import Database
+from core.storage.database import Database
 
 Request = dict[str, Any]
 # Is given each request's operation and body; answers in the engine's stead, or leaves it to the engine.

@@ -19,15 +19,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from core.counters.cache import REMEMBERED
 from core.counters.guard import failed_item, guard_name, guard_value, not_counted, outdated
-from core.counters.memory import REMEMBERED
-from core.counters.scale import counter_shards
-from core.counters.tree import Step, node_name
-from core.database import Database, batch_get
-from core.keys import SEPARATOR, split_standings
-from core.model import Board, CounterMode
-from core.periods import expires_at
-from core.tables import TTL_ATTRIBUTE
+from core.domain.keys import SEPARATOR, split_standings
+from core.domain.model import Board, CounterMode
+from core.domain.periods import expires_at
+from core.storage.database import Database, batch_get
+from core.storage.tables import TTL_ATTRIBUTE
+from core.tree.node import Step, node_name
+from core.tree.shape import counter_shards
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef

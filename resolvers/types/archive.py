@@ -8,8 +8,8 @@ from typing import Self
 import strawberry
 from strawberry import UNSET
 
-from core import model
-from core.lifecycle.archives import archive_entries
+from core.archives.read import archive_entries
+from core.domain import model
 from resolvers.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
 from resolvers.context import Info
 from resolvers.types.entry import Entry, EntryConnection

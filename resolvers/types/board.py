@@ -9,10 +9,11 @@ from typing import Annotated, Concatenate, ParamSpec, Self, TypeVar
 import strawberry
 from strawberry import UNSET
 
-from core import model, standings
-from core.database import Database
-from core.lifecycle.archives import archives_page
-from core.periods import resolve_period
+from core.archives.read import archives_page
+from core.domain import model
+from core.domain.periods import resolve_period
+from core.ranking import queries
+from core.storage.database import Database
 from resolvers.arguments import (
     DEFAULT_ARCHIVES_PAGE,
     DEFAULT_PAGE,
@@ -62,12 +63,12 @@ class Leaderboard:
     @strawberry.field(description="How many entries stand on the board.")
     async def size(self, info: Info, period: Period = UNSET) -> int:
         """Count the entries."""
-        return await self._read(info, period, standings.size)
+        return await self._read(info, period, queries.size)
 
     @strawberry.field(description="The best entries; at most 100.")
     async def top(self, info: Info, limit: Limit = DEFAULT_TOP, period: Period = UNSET) -> list[Entry]:
         """Give the best entries."""
-        entries = await self._read(info, period, standings.top, or_default(limit, DEFAULT_TOP))
+        entries = await self._read(info, period, queries.top, or_default(limit, DEFAULT_TOP))
         return [Entry.of(entry) for entry in entries]
 
     @strawberry.field(description="All entries, best first, in pages of at most 1,000.")
@@ -80,14 +81,14 @@ class Leaderboard:
     ) -> EntryConnection:
         """Give a page of the standings."""
         page = await self._read(
-            info, period, standings.entries, or_default(limit, DEFAULT_PAGE), given(next_token)
+            info, period, queries.entries, or_default(limit, DEFAULT_PAGE), given(next_token)
         )
         return EntryConnection.of(page)
 
     @strawberry.field(description="One participant's entry; null when they are not on the board.")
     async def entry(self, info: Info, participant_id: ParticipantId, period: Period = UNSET) -> Entry | None:
         """Give one entry."""
-        entry = await self._read(info, period, standings.entry, participant_id)
+        entry = await self._read(info, period, queries.entry, participant_id)
         return Entry.of(entry) if entry else None
 
     @strawberry.field(
@@ -105,7 +106,7 @@ class Leaderboard:
     ) -> list[Entry] | None:
         """Give a window of the standings."""
         entries = await self._read(
-            info, period, standings.around, participant_id, or_default(radius, DEFAULT_RADIUS)
+            info, period, queries.around, participant_id, or_default(radius, DEFAULT_RADIUS)
         )
         return None if entries is None else [Entry.of(entry) for entry in entries]
 
@@ -122,7 +123,7 @@ class Leaderboard:
         period: Period = UNSET,
     ) -> list[Entry]:
         """Give a subset of the standings."""
-        entries = await self._read(info, period, standings.entries_of, participant_ids)
+        entries = await self._read(info, period, queries.entries_of, participant_ids)
         return [Entry.of(entry) for entry in entries]
 
     @strawberry.field(description="The board's archived standings, newest first, in pages of at most 100.")

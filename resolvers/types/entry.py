@@ -8,7 +8,8 @@ from typing import Annotated, Self
 import strawberry
 from strawberry import UNSET
 
-from core import model, standings
+from core.domain import model
+from core.ranking import queries
 from resolvers.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
 from resolvers.context import Info
 from resolvers.rank_loader import RankWanted
@@ -31,7 +32,7 @@ class Participant:
     ) -> "EntryConnection":
         """Give a page of the participant's entries."""
         page = await asyncio.to_thread(
-            standings.participant_entries,
+            queries.participant_entries,
             info.context.db,
             info.context.boards,
             self.id,

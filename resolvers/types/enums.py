@@ -4,8 +4,8 @@ from enum import Enum
 
 import strawberry
 
-from core import model
-from core.changes.events import RankChangeCause
+from core.domain import model
+from core.notifications.events import RankChangeCause
 
 _VALUES: dict[type[Enum], dict[str, str]] = {
     model.SortOrder: {"DESCENDING": "The highest is best.", "ASCENDING": "The lowest is best."},

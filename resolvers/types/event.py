@@ -4,7 +4,7 @@ from datetime import datetime
 
 import strawberry
 
-from core.changes.events import RankChangeCause
+from core.notifications.events import RankChangeCause
 from resolvers.scalars import AWSJSON
 
 

@@ -6,7 +6,7 @@ from typing import Self
 
 import strawberry
 
-from core import model
+from core.domain import model
 
 
 @strawberry.type(description="A named stretch of ranks, such as the top 10 or the best 1%.")

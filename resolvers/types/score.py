@@ -5,7 +5,7 @@ from typing import Self
 
 import strawberry
 
-from core import model, scores
+from core.domain import model, scores
 
 
 @strawberry.type(description="One number of a score: how it is written, and which end is best.")

@@ -4,7 +4,7 @@ from typing import Self
 
 import strawberry
 
-from core import model
+from core.domain import model
 from resolvers.errors import tell
 from resolvers.types.entry import Entry
 from resolvers.types.score import Score

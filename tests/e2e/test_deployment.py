@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from core.boards import Boards
-from core.database import Database
-from core.tables import definitions
+from core.storage.database import Database
+from core.storage.tables import definitions
 from tests.e2e.operations import READS, WRITES, Operation
 from tests.e2e.stack import CHANGED, PROVISIONED, REGION, ROOT, GraphQL, Stack, emulated
 from tests.graphql_api import Api

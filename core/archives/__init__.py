@@ -1,0 +1,1 @@
+"""Frozen standings: how they are written and read."""

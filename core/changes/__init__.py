@@ -1,1 +1,0 @@
-"""Who is told of which change of rank bucket, and of the top."""

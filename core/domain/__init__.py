@@ -1,0 +1,1 @@
+"""What a leaderboard is, in values and arithmetic. No I/O."""

@@ -1,0 +1,34 @@
+"""Opaque page tokens: a place in one list, useless in any other. Pure."""
+
+import base64
+import binascii
+import hashlib
+
+from core.domain.errors import InvalidInput
+
+_DIGEST_BYTES = 8
+
+
+def encode_token(listing: str, after: bytes) -> str:
+    """Make the token that continues a list behind `after`. It carries a place in the order, never a rank."""
+    return base64.urlsafe_b64encode(_digest(listing, after) + after).rstrip(b"=").decode()
+
+
+def decode_token(listing: str, token: str) -> bytes:
+    """Read where a list continues.
+
+    Raises:
+        InvalidInput: the token is mangled, or was made for another list.
+    """
+    try:
+        raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        raw = b""
+    after = raw[_DIGEST_BYTES:]
+    if encode_token(listing, after) != token:
+        raise InvalidInput("nextToken: must be the nextToken of an earlier page of this very list")
+    return after
+
+
+def _digest(listing: str, after: bytes) -> bytes:
+    return hashlib.blake2b(listing.encode() + b"\0" + after, digest_size=_DIGEST_BYTES).digest()

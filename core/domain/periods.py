@@ -1,0 +1,242 @@
+"""Periods: which stretch of time a key names, in a board's own time zone. Pure.
+
+A kind's keys sort as their periods do. Every instant is in one period of each kind, also where the board's
+time zone has changed: the period that ran at the change ends when it was to end, those after it follow the
+new zone, and none comes twice. So the first one may be shorter or longer than others.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from core.domain.errors import InvalidInput
+from core.domain.model import Board, PeriodKind, PeriodStart, Retention, ZoneChange
+
+ALL_TIME = "all-time"
+# Processes remember a board for some seconds (core.boards); a change of its time zone waits for all of them.
+_CHANGE_LEAD = timedelta(minutes=1)
+_MAX_ZONE_CHANGES = 32
+_SETTLED = timedelta(days=100)  # after which no period is told by an earlier zone: months, and time for grace
+
+_NAMES = {
+    ALL_TIME: PeriodKind.ALL_TIME,
+    "daily": PeriodKind.DAILY,
+    "weekly": PeriodKind.WEEKLY,
+    "monthly": PeriodKind.MONTHLY,
+}
+_TIMED = (PeriodKind.DAILY, PeriodKind.WEEKLY, PeriodKind.MONTHLY)
+_EXPLICIT = re.compile(r"(daily)-\d{4}-\d\d-\d\d|(weekly)-\d{4}-W\d\d|(monthly)-\d{4}-\d\d", re.ASCII)
+
+
+def period_key(board: Board, kind: PeriodKind, moment: datetime) -> str:
+    """Name the board's period of this kind that holds an instant.
+
+    Raises:
+        OverflowError: the instant is beyond the years 1 to 9999 there.
+    """
+    if kind is PeriodKind.ALL_TIME:
+        return ALL_TIME
+    span = next(span for span in _spans(board, kind) if span.at is None or moment >= span.at)
+    return max(_local_key(kind, moment, span.zone), span.first)
+
+
+def period_end(board: Board, period: str) -> datetime | None:
+    """Give the instant at which an explicit period ends; None for one without an end, or no period's key."""
+    kind = _kind_of(period)
+    if kind is None or kind is PeriodKind.ALL_TIME:
+        return None
+    span = next(span for span in _spans(board, kind) if period >= span.first)
+    end = _midnight(_first_day(kind, _next_key(kind, period)), span.zone)
+    return end if span.at is None else max(end, span.at)
+
+
+def expires_at(board: Board, period: str) -> datetime | None:
+    """Give the instant from which a period and all its entries are gone; None: never."""
+    end = period_end(board, period)
+    kind = _kind_of(period)
+    if end is None or kind is None:
+        return None
+    try:
+        return end + timedelta(days=_days_kept(board.retention, kind))
+    except OverflowError:
+        return None
+
+
+def is_expired(board: Board, period: str, now: datetime) -> bool:
+    """Say whether a period and all its entries are gone, as far as anyone is told."""
+    at = expires_at(board, period)
+    return at is not None and now >= at
+
+
+def periods_reached(board: Board, achieved_at: datetime, now: datetime) -> list[str]:
+    """Name the period of each of the board's kinds that a score counts in.
+
+    Raises:
+        InvalidInput: one of them has been over for longer than the board's grace.
+    """
+    grace = timedelta(hours=board.retention.grace_hours)
+    keys = []
+    for kind in board.periods:
+        try:
+            key = period_key(board, kind, achieved_at)
+        except OverflowError:
+            raise InvalidInput(f"achievedAt: is in no {kind.value} period") from None
+        end = period_end(board, key)
+        if end is not None and now >= end + grace:
+            raise InvalidInput(
+                f"achievedAt: is in {key}, which has been over for more than "
+                f"{board.retention.grace_hours} hours and takes no more scores"
+            )
+        keys.append(key)
+    return keys
+
+
+def resolve_period(board: Board, period: str | None, now: datetime) -> str:
+    """Turn what a client names, a current period or an explicit key, into the explicit key.
+
+    Raises:
+        InvalidInput: the name is malformed, the board keeps no such period, or no longer.
+    """
+    name = ALL_TIME if period is None else period
+    kind = _kind_of(name)
+    if kind is None and name in _NAMES:
+        kind = _NAMES[name]
+        name = period_key(board, kind, now) if kind in board.periods else name
+    if kind is None:
+        raise InvalidInput(
+            "period: must be all-time, daily, weekly or monthly, or a key such as daily-2026-11-30, "
+            f"weekly-2026-W49 or monthly-2026-11, not {name[:64]!r}"
+        )
+    if kind not in board.periods:
+        raise InvalidInput(f"period: this board keeps no {kind.value} standings")
+    if is_expired(board, name, now):
+        days = _days_kept(board.retention, kind)
+        raise InvalidInput(f"period: {name} is gone, {days} days after its end")
+    return name
+
+
+def periods_kept(board: Board, now: datetime) -> Iterator[str]:
+    """Name every period that may hold entries now, of any kind, the latest of each kind first.
+
+    Among them are kinds that the board has dropped, and periods that begin within the next hour, since a
+    clock may be a little ahead.
+    """
+    yield ALL_TIME
+    for kind in _TIMED:
+        key = period_key(board, kind, now + timedelta(hours=1))
+        while not is_expired(board, key, now):
+            yield key
+            key = period_before(key)
+
+
+def periods_used(board: Board, now: datetime) -> Iterator[str]:
+    """Name every period, of those that may hold entries now, that was not over before the board was made.
+
+    Without the kinds that it does not keep, if it has never been changed.
+    """
+    oldest = board.created_at - timedelta(hours=board.retention.grace_hours)
+    for period in periods_kept(board, now):
+        end = period_end(board, period)
+        if end is None or (end >= oldest and (board.version > 1 or _kind_of(period) in board.periods)):
+            yield period
+
+
+def period_before(period: str) -> str:
+    """Name the period that comes before an explicit one, in the calendar."""
+    kind = _kind_of(period)
+    if kind is None or kind is PeriodKind.ALL_TIME:
+        raise ValueError(period)
+    return _key_of(kind, _first_day(kind, period) - timedelta(days=1))
+
+
+def change_zone(board: Board, time_zone: str, now: datetime) -> Board:
+    """Give a board another time zone, from the next period of each kind on.
+
+    Raises:
+        InvalidInput: it has been changed too often lately.
+    """
+    starts = []
+    for kind in _TIMED:
+        running = period_key(board, kind, now + _CHANGE_LEAD)
+        end = period_end(board, running)
+        assert end is not None  # noqa: S101 - these kinds all end
+        starts.append(PeriodStart(kind, end, _next_key(kind, running)))
+    recent = [one for one in board.zone_changes if max(start.at for start in one.starts) > now - _SETTLED]
+    if len(recent) == _MAX_ZONE_CHANGES:
+        raise InvalidInput(f"timeZone: was changed {_MAX_ZONE_CHANGES} times lately; wait for a month")
+    changes = (*recent, ZoneChange(board.time_zone, tuple(starts)))
+    return replace(board, time_zone=time_zone, zone_changes=changes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """A stretch of time whose periods follow one zone: since when (None: ever), and its first key."""
+
+    zone: str
+    at: datetime | None
+    first: str
+
+
+def _spans(board: Board, kind: PeriodKind) -> Iterator[_Span]:
+    """Give the stretches of one kind, the latest first."""
+    zone = board.time_zone
+    for change in reversed(board.zone_changes):
+        start = next(start for start in change.starts if start.kind is kind)
+        yield _Span(zone, start.at, start.key)
+        zone = change.before
+    yield _Span(zone, None, "")
+
+
+def _days_kept(retention: Retention, kind: PeriodKind) -> int:
+    days = {
+        PeriodKind.DAILY: retention.daily_days,
+        PeriodKind.WEEKLY: retention.weekly_days,
+        PeriodKind.MONTHLY: retention.monthly_days,
+    }
+    return days[kind]
+
+
+def _kind_of(period: str) -> PeriodKind | None:
+    """Give the kind of an explicit key; None if it is none, or its end is beyond the calendar."""
+    if period == ALL_TIME:
+        return PeriodKind.ALL_TIME
+    if not _EXPLICIT.fullmatch(period):
+        return None
+    kind = _NAMES[period.partition("-")[0]]
+    try:
+        _next_key(kind, _next_key(kind, period))
+    except (ValueError, OverflowError):
+        return None
+    return kind
+
+
+def _local_key(kind: PeriodKind, moment: datetime, zone: str) -> str:
+    return _key_of(kind, moment.astimezone(ZoneInfo(zone)).date())
+
+
+def _key_of(kind: PeriodKind, day: date) -> str:
+    if kind is PeriodKind.DAILY:
+        return f"daily-{day.isoformat()}"
+    if kind is PeriodKind.WEEKLY:
+        year, week, _ = day.isocalendar()
+        return f"weekly-{year:04}-W{week:02}"
+    return f"monthly-{day.isoformat()[:7]}"
+
+
+def _first_day(kind: PeriodKind, key: str) -> date:
+    stamp = key.partition("-")[2]
+    if kind is PeriodKind.WEEKLY:
+        return date.fromisocalendar(int(stamp[:4]), int(stamp[6:]), 1)
+    return date.fromisoformat(stamp if kind is PeriodKind.DAILY else f"{stamp}-01")
+
+
+def _next_key(kind: PeriodKind, key: str) -> str:
+    days = {PeriodKind.DAILY: 1, PeriodKind.WEEKLY: 7, PeriodKind.MONTHLY: 31}
+    return _key_of(kind, _first_day(kind, key) + timedelta(days=days[kind]))
+
+
+def _midnight(day: date, zone: str) -> datetime:
+    """Give the instant at which a day begins; one that the zone skips begins when the next does."""
+    return datetime.combine(day, time(), ZoneInfo(zone)).astimezone(UTC)

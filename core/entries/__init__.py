@@ -1,0 +1,1 @@
+"""Reading and writing single entries, with their counters."""

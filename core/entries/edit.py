@@ -1,0 +1,73 @@
+"""Changing an entry's texts."""
+
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from core.domain.entry_item import entry_from_item, entry_key
+from core.domain.errors import EntryNotFound
+from core.domain.model import UNSET, Board, Entry, Unset
+from core.domain.periods import ALL_TIME, period_key
+from core.domain.text import check_display_name, check_id, check_metadata
+from core.storage.database import Database
+from core.storage.parallel import run_all
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+
+
+def update_entry(
+    db: Database,
+    board: Board,
+    participant_id: str,
+    *,
+    now: datetime,
+    display_name: str | Unset | None = UNSET,
+    metadata: str | Unset | None = UNSET,
+) -> Entry:
+    """Change a participant's display name or metadata (None clears it) and nothing of score or place.
+
+    Changes the entry of each current period; those of earlier periods stay as they were. Gives the all-time
+    one, or the first there is.
+
+    Raises:
+        EntryNotFound: the participant is on the board in no current period.
+        InvalidInput: naming the field and the rule.
+
+    Costs one conditional UpdateItem for each period: 1 write unit on the table, 1 on the index.
+    """
+    check_id("participantId", participant_id)
+    sets = ["version = version + :one"]
+    removes = []
+    values: dict[str, AttributeValueTypeDef] = {":one": {"N": "1"}}
+    if isinstance(display_name, str):
+        check_display_name(display_name)
+    if isinstance(metadata, str):
+        check_metadata(metadata)
+    for name, value in (("display_name", display_name), ("metadata", metadata)):
+        if isinstance(value, str):
+            sets.append(f"{name} = :{name}")
+            values[f":{name}"] = {"S": value}
+        elif value is None:
+            removes.append(name)
+    expression = f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(removes)}" if removes else "")
+
+    def edit(period: str) -> Entry | None:
+        try:
+            answer = db.client.update_item(
+                TableName=db.tables.scores,
+                Key=entry_key(board, period, participant_id),
+                UpdateExpression=expression,
+                ConditionExpression="attribute_exists(rank_key)",
+                ExpressionAttributeValues=values,
+                ReturnValues="ALL_NEW",
+            )
+        except db.client.exceptions.ConditionalCheckFailedException:
+            return None
+        return entry_from_item(board, period, answer["Attributes"])
+
+    periods = [period_key(board, kind, now) for kind in board.periods]
+    edited = [entry for entry in run_all([partial(edit, period) for period in periods]) if entry]
+    if not edited:
+        raise EntryNotFound(f"participantId: {participant_id!r} is not on this leaderboard")
+    return min(edited, key=lambda entry: entry.period != ALL_TIME)

@@ -1,1 +1,0 @@
-"""A board's life besides scores: archives, moderation, erasure, deletion, and the record of it."""

@@ -1,0 +1,1 @@
+"""Hiding, restoring, removing and forgetting participants."""

@@ -1,0 +1,1 @@
+"""Who is told of which change of rank bucket."""

@@ -1,0 +1,57 @@
+"""What subscribers are told. Pure."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from core.domain.model import Board, Entry
+
+
+class RankChangeCause(StrEnum):
+    """Whose score changed a participant's rank: their own, or others'."""
+
+    OWN_SCORE = "OWN_SCORE"
+    OTHERS = "OTHERS"
+
+
+@dataclass(frozen=True, slots=True)
+class RankChange:
+    """A participant's move from one rank bucket to another; `previous_...` is None for a new entry."""
+
+    board: Board
+    period: str
+    participant_id: str
+    previous_bucket: str | None
+    bucket: str
+    previous_rank: int | None
+    rank: int
+    cause: RankChangeCause
+    version: int  # grows with time for one participant
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TopChange:
+    """A board's new top, best first, each with its rank; `total` is how many stand on the board."""
+
+    board: Board
+    period: str
+    entries: tuple[tuple[int, Entry], ...]
+    total: int
+    version: int
+    at: datetime
+
+
+Event = RankChange | TopChange
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What became of events: `done` with, delivered or refused for good; `unsure`, whose answer was lost."""
+
+    done: Collection[Event] = ()
+    unsure: Collection[Event] = ()
+
+
+Publish = Callable[[Sequence[Event]], Published]

@@ -1,0 +1,1 @@
+"""Ranks, and what is read in rank order."""

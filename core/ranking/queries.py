@@ -1,0 +1,229 @@
+"""Reading a board: its size, its top, its pages, one entry and those around it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from core.boards import Boards
+from core.counters.nodes import read_size
+from core.domain.entry_item import entry_from_item, entry_key, is_entry
+from core.domain.errors import InvalidInput
+from core.domain.keys import split_standings, standings_key
+from core.domain.limits import MAX_ENTRIES_OF, MAX_PAGE, MAX_RADIUS, MAX_TOP, check_limit
+from core.domain.model import Board, Entry, Page, Place
+from core.domain.pages import decode_token, encode_token
+from core.domain.periods import is_expired
+from core.domain.text import check_id
+from core.ranking.top import read_top
+from core.storage.database import Database, batch_get
+from core.storage.parallel import run_all
+from core.storage.rank_index import read_run
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+
+
+def size(db: Database, board: Board, period: str) -> int:
+    """Count the entries that take a rank, as far as the stream is counted: half a read unit."""
+    return read_size(db, board, standings_key(board.id, period, board.generation))
+
+
+def top(db: Database, board: Board, period: str, limit: int) -> list[Entry]:
+    """Read the best entries, best first.
+
+    One item of the counters table while `limit` is within the materialised top, which follows the stream;
+    else, and before anything is counted, the rank index: half a read unit for each 4 KB, at least for each
+    shard.
+
+    Raises:
+        InvalidInput: the limit.
+    """
+    check_limit("limit", limit, MAX_TOP)
+    kept = read_top(db, standings_key(board.id, period, board.generation))
+    if kept is not None and (kept.whole or len(kept.items) > limit):
+        items = kept.items[: limit + 1]
+    else:
+        items = read_run(db, board, period, limit + 1)
+    return _run(_entries(board, period, items), limit, starts_board=True)
+
+
+def entries(
+    db: Database, board: Board, period: str, limit: int, next_token: str | None = None
+) -> Page[Entry]:
+    """Read a page of the whole order, best first.
+
+    The token holds the last rank key, so an entry whose key does not change is on exactly one page, however
+    much the others move. Half a read unit for each 4 KB, and at least for each shard.
+
+    Raises:
+        InvalidInput: the limit, or a token of another list.
+    """
+    check_limit("limit", limit, MAX_PAGE)
+    listing = f"entries {standings_key(board.id, period, board.generation)}"
+    after = None if next_token is None else decode_token(listing, next_token)
+    found = _entries(board, period, read_run(db, board, period, limit + 1, from_key=after))
+    page = _run(found, limit, starts_board=after is None)
+    more = len(found) > limit
+    return Page(page, encode_token(listing, page[-1].rank_key) if more else None)
+
+
+def entry(db: Database, board: Board, period: str, participant_id: str) -> Entry | None:
+    """Read one participant's entry, or None: half a read unit.
+
+    Raises:
+        InvalidInput: the id.
+    """
+    check_id("participantId", participant_id)
+    answer = db.client.get_item(TableName=db.tables.scores, Key=entry_key(board, period, participant_id))
+    item = answer.get("Item")
+    return entry_from_item(board, period, item) if item and is_entry(item) else None
+
+
+def around(db: Database, board: Board, period: str, participant_id: str, radius: int) -> list[Entry] | None:
+    """Read the entries around a participant, best first; None where the participant takes no rank.
+
+    The window has `2 * radius + 1` entries, or the whole board if that is smaller: near an end it slides.
+    Costs the entry's own read, then both sides at once from the index; at an end one more round trip.
+
+    Raises:
+        InvalidInput: the id or the radius.
+    """
+    check_limit("radius", radius, MAX_RADIUS, minimum=0)
+    own = entry(db, board, period, participant_id)
+    if own is None or own.hidden:
+        return None
+
+    def side(count: int, *, backward: bool) -> list[Entry]:
+        # The index may still hold the participant's earlier key.
+        items = read_run(db, board, period, count + 1, from_key=own.rank_key, backward=backward)
+        return [one for one in _entries(board, period, items) if one.participant_id != participant_id]
+
+    reach = radius + 1  # one more than shown tells whether the order goes on, and with an equal score
+    better, worse = run_all([lambda: side(reach, backward=True), lambda: side(reach, backward=False)])
+    missing_better, missing_worse = radius - len(better), radius - len(worse)
+    if missing_better > 0 and len(worse) >= reach:
+        worse = side(reach + missing_better, backward=False)
+    elif missing_worse > 0 and len(better) >= reach:
+        better = side(reach + missing_worse, backward=True)
+    want_better = radius + max(0, missing_worse)
+    want_worse = radius + max(0, missing_better)
+    shown = better[:want_better][::-1]
+    window = [*shown, own, *worse]
+    before = better[len(shown)] if len(better) > len(shown) else None
+    return _run(window, len(shown) + 1 + want_worse, starts_board=before is None, before=before)
+
+
+def entries_of(db: Database, board: Board, period: str, participant_ids: Sequence[str]) -> list[Entry]:
+    """Read the entries of some participants, best first; those who take no rank are left out.
+
+    Costs half a read unit a participant, in one round trip.
+
+    Raises:
+        InvalidInput: an id, or more than the stated number of them.
+    """
+    wanted = list(dict.fromkeys(participant_ids))
+    if len(wanted) > MAX_ENTRIES_OF:
+        raise InvalidInput(f"participantIds: must be at most {MAX_ENTRIES_OF}, not {len(wanted)}")
+    for participant_id in wanted:
+        check_id("participantIds", participant_id)
+    keys = [entry_key(board, period, one) for one in wanted]
+    found = _entries(board, period, batch_get(db, db.tables.scores, keys))
+    return sorted((one for one in found if not one.hidden), key=lambda one: one.rank_key)
+
+
+def participant_entries(
+    db: Database, boards: Boards, participant_id: str, limit: int, next_token: str | None = None
+) -> Page[Entry]:
+    """Read a page of every board and period that a participant stands on, in the order of their keys.
+
+    Entries of boards that are gone, or were made anew since, and of periods that are gone, are passed over.
+    Costs half a read unit for each 4 KB, and the boards that are not remembered.
+
+    Raises:
+        InvalidInput: the id, the limit or the token.
+    """
+    check_id("participantId", participant_id)
+    check_limit("limit", limit, MAX_PAGE)
+    listing = f"participant {participant_id}"
+    after = None if next_token is None else decode_token(listing, next_token).decode()
+    found: list[Entry] = []
+    now = datetime.now(UTC)
+    while True:
+        items, more = _participant_items(db, participant_id, limit - len(found), after)
+        parts = [split_standings(item["standings"]["S"]) for item in items]
+        known = boards.get_many(board_id for board_id, _, _ in parts)
+        for item, (board_id, period, generation) in zip(items, parts, strict=True):
+            board = known.get(board_id)
+            if board is None or board.generation != generation or is_expired(board, period, now):
+                continue
+            if is_entry(item):
+                found.append(entry_from_item(board, period, item))
+        after = items[-1]["standings"]["S"] if items else after
+        if not more:
+            return Page(found, None)
+        if len(found) == limit and after is not None:
+            return Page(found, encode_token(listing, after.encode()))
+
+
+def _participant_items(
+    db: Database, participant_id: str, limit: int, after: str | None
+) -> tuple[list[dict[str, Any]], bool]:
+    values: dict[str, AttributeValueTypeDef] = {":participant": {"S": participant_id}}
+    condition = "participant = :participant"
+    if after is not None:
+        condition += " AND standings > :after"
+        values[":after"] = {"S": after}
+    answer = db.client.query(
+        TableName=db.tables.scores,
+        KeyConditionExpression=condition,
+        ExpressionAttributeValues=values,
+        Limit=limit,
+    )
+    return answer["Items"], "LastEvaluatedKey" in answer
+
+
+def _entries(board: Board, period: str, items: Sequence[dict[str, Any]]) -> list[Entry]:
+    return [entry_from_item(board, period, item) for item in items if is_entry(item)]
+
+
+def _run(
+    found: Sequence[Entry], limit: int, *, starts_board: bool, before: Entry | None = None
+) -> list[Entry]:
+    """Cut an unbroken run of the order to `limit`, and tell each entry its place in it.
+
+    What was found beyond the limit, and `before` it, is only looked at to see whether ties go on there.
+    """
+    shown = found[:limit]
+    ends_board = len(found) <= limit
+    anchor = None if starts_board or not shown else shown[0].rank_key
+    placed = []
+    for steps, one in enumerate(shown):
+        first = _first_of_tie(shown, steps)
+        open_start = first == 0 and not starts_board and (before is None or before.score == one.score)
+        last = _last_of_tie(found, steps)
+        open_end = last == len(found) - 1 and not ends_board
+        placed.append(
+            replace(
+                one,
+                place=Place(
+                    anchor=anchor,
+                    steps=steps,
+                    tie_start=None if open_start else first,
+                    tie_end=None if open_end else last + 1,
+                ),
+            )
+        )
+    return placed
+
+
+def _first_of_tie(run: Sequence[Entry], at: int) -> int:
+    while at > 0 and run[at - 1].score == run[at].score:
+        at -= 1
+    return at
+
+
+def _last_of_tie(run: Sequence[Entry], at: int) -> int:
+    while at + 1 < len(run) and run[at + 1].score == run[at].score:
+        at += 1
+    return at

@@ -1,0 +1,1 @@
+"""The records table: jobs, audit, moderation flags."""

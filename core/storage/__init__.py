@@ -1,0 +1,1 @@
+"""DynamoDB: the connection, the tables, the rank index."""

@@ -1,0 +1,216 @@
+"""The connection to DynamoDB: its tables, what each call consumed, and its errors in our words."""
+
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from threading import Lock
+from typing import TYPE_CHECKING, Any, cast
+
+from botocore.config import Config
+from botocore.session import Session
+
+from core.counters.cache import Memory
+from core.domain.errors import Throttled
+from core.storage.parallel import run_all
+
+if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, WriteRequestTypeDef
+
+# Reads and writes that wait longer than this are better tried again; DynamoDB answers in milliseconds.
+_CONFIG = Config(
+    connect_timeout=2,
+    read_timeout=5,
+    max_pool_connections=64,
+    retries={"mode": "standard", "total_max_attempts": 5},
+)
+_CONFLICT = "TransactionConflictException"
+_CONFLICT_ATTEMPTS = 15
+_THROTTLES = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "ThrottlingException",
+        _CONFLICT,
+        "TransactionInProgressException",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The names of the five tables."""
+
+    scores: str
+    counters: str
+    boards: str
+    archives: str
+    receipts: str
+
+    @classmethod
+    def with_prefix(cls, prefix: str) -> "Tables":
+        """Name the tables of the stack called `prefix`."""
+        return cls(
+            *(f"{prefix}-{table}" for table in ("scores", "counters", "boards", "archives", "receipts"))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A client, the tables that it works on, and what is remembered of them. Threads may share it."""
+
+    client: "DynamoDBClient"
+    tables: Tables
+    memory: Memory = field(default_factory=Memory, compare=False, repr=False)
+
+
+@dataclass
+class Meter:
+    """What DynamoDB said that a piece of work consumed."""
+
+    read_units: float = 0.0
+    write_units: float = 0.0
+    requests: int = 0
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def add(self, operation: str, parsed: dict[str, Any]) -> None:
+        """Add one answer's figures."""
+        reported = parsed.get("ConsumedCapacity") or []
+        units = sum(
+            one.get("CapacityUnits", 0.0) for one in (reported if isinstance(reported, list) else [reported])
+        )
+        with self._lock:
+            self.requests += 1
+            if operation in _READS:
+                self.read_units += units
+            else:
+                self.write_units += units
+
+
+_BATCH_GET_LIMIT = 100
+_BATCH_WRITE_LIMIT = 25
+_READS = frozenset({"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"})
+_METERED = _READS | {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
+_meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
+
+
+@contextmanager
+def metered() -> Iterator[Meter]:
+    """Measure what the block consumes, in the threads that it starts through `core.storage.parallel` too."""
+    meter = Meter()
+    token = _meters.set((*_meters.get(), meter))
+    try:
+        yield meter
+    finally:
+        _meters.reset(token)
+
+
+def connect(
+    tables: Tables,
+    *,
+    region: str,
+    endpoint_url: str | None = None,
+    access_key: str | None = None,
+    secret_key: str | None = None,
+) -> Database:
+    """Open a client; no call is made. Without keys, the usual AWS credentials apply."""
+    # boto3.client would do the same, after a third of a cold start spent on importing S3's transfer manager.
+    client = cast(
+        "DynamoDBClient",
+        Session().create_client(
+            "dynamodb",
+            region_name=region,
+            endpoint_url=endpoint_url,
+            aws_access_key_id=access_key,
+            aws_secret_access_key=secret_key,
+            config=_CONFIG,
+        ),
+    )
+    events = client.meta.events
+    events.register("before-parameter-build.dynamodb", _ask_for_consumption)
+    events.register("after-call.dynamodb", _after_call)
+    events.register("needs-retry.dynamodb", _wait_for_transaction)
+    return Database(client, tables)
+
+
+def _ask_for_consumption(params: dict[str, Any], model: Any, **_: object) -> None:
+    if model.name in _METERED:
+        params["ReturnConsumedCapacity"] = "TOTAL"
+
+
+def _after_call(parsed: dict[str, Any], model: Any, **_: object) -> None:
+    if model.name in _METERED:
+        for meter in _meters.get():
+            meter.add(model.name, parsed)
+    if parsed.get("Error", {}).get("Code") in _THROTTLES:
+        raise Throttled("the database is busy; nothing is lost, try again in a moment")
+
+
+def _wait_for_transaction(response: tuple[Any, dict[str, Any]] | None, attempts: int, **_: object) -> Any:
+    """Try a plain write again that a transaction on its item kept out, as the SDK by itself does not."""
+    code = response[1].get("Error", {}).get("Code") if response else None
+    if code == _CONFLICT and attempts < _CONFLICT_ATTEMPTS:
+        return random.uniform(0, min(0.2, 0.002 * 2**attempts))  # seconds
+    return None  # the SDK decides
+
+
+def lost_race(error: "ClientError") -> bool:
+    """Say whether a transaction was cancelled since another writer was faster: nothing else is wrong."""
+    reasons: list[dict[str, Any]] = cast("dict[str, Any]", error.response).get("CancellationReasons", [])
+    codes = {reason.get("Code", "None") for reason in reasons} - {"None"}
+    return bool(codes) and codes <= {"ConditionalCheckFailed", "TransactionConflict"}
+
+
+def batch_get(
+    db: Database,
+    table: str,
+    keys: "Sequence[Mapping[str, AttributeValueTypeDef]]",
+    *,
+    consistent: bool = False,
+) -> list[dict[str, Any]]:
+    """Read items by their keys, in no order: half a read unit for each 4 KB of an item, twice if consistent.
+
+    One round trip, and more where DynamoDB leaves some for later.
+    """
+    batches = [keys[start : start + _BATCH_GET_LIMIT] for start in range(0, len(keys), _BATCH_GET_LIMIT)]
+    found = run_all([partial(_get_batch, db, table, batch, consistent) for batch in batches])
+    return list(chain.from_iterable(found))
+
+
+def _get_batch(
+    db: Database,
+    table: str,
+    keys: "Sequence[Mapping[str, AttributeValueTypeDef]]",
+    consistent: bool,  # noqa: FBT001
+) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    while keys:
+        answer = db.client.batch_get_item(RequestItems={table: {"Keys": keys, "ConsistentRead": consistent}})
+        found += answer["Responses"].get(table, [])
+        keys = answer.get("UnprocessedKeys", {}).get(table, {"Keys": []})["Keys"]
+    return found
+
+
+def batch_write(db: Database, table: str, requests: "Sequence[WriteRequestTypeDef]") -> None:
+    """Put or delete items whatever stands there, in no order: a write unit a KB of each."""
+    starts = range(0, len(requests), _BATCH_WRITE_LIMIT)
+    run_all(
+        [partial(_write_batch, db, table, requests[start : start + _BATCH_WRITE_LIMIT]) for start in starts]
+    )
+
+
+def _write_batch(db: Database, table: str, requests: "Sequence[WriteRequestTypeDef]") -> None:
+    attempt = 0
+    left: Any = requests
+    while left:
+        answer = db.client.batch_write_item(RequestItems={table: left})
+        left = answer.get("UnprocessedItems", {}).get(table, [])
+        if left:  # too many at once
+            time.sleep(random.uniform(0, min(1.0, 0.05 * 2**attempt)))
+            attempt += 1

@@ -1,1 +1,0 @@
-"""What writes entries: submissions, and changes of an entry."""

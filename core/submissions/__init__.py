@@ -1,0 +1,1 @@
+"""Scores that come in, each to every period that it reaches."""

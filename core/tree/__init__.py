@@ -1,0 +1,1 @@
+"""The counter tree as arithmetic: which nodes count a rank key. No I/O."""

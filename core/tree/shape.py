@@ -1,0 +1,103 @@
+"""The scale that a counter tree starts with, from what a board says of its scores. Pure.
+
+A node has up to `FANOUT` children. Where the first component has both bounds, the root cuts it evenly: into
+powers of `FANOUT` where the levels then come down to one score a leaf, else into as many children as
+`expectedSize` needs and no more, since each is a node to write. Without bounds the root cuts by powers of two
+around zero (or the bound nearest to it), so that any range comes down to a few children. Below the root each
+child is cut evenly, as many levels deep as `expectedSize` asks for. What this scale misjudges, growth mends
+(core.upkeep.growth): a leaf that fills up gets a node of its own, cut where its entries are.
+
+All of it is arithmetic on the distance from the best value, which is how a rank key starts.
+"""
+
+from core.domain.model import Board, CounterMode, SortOrder
+from core.domain.rank_key import width
+
+FANOUT = 128
+LEAF_TARGET = 64  # entries that a leaf is meant to hold
+MAX_STATIC_DEPTH = 3
+MAX_COUNTER_SHARDS = 32  # a transaction reads at most 100 items, and settling reads two of each
+
+Path = tuple[int, ...]
+
+
+def static_depth(board: Board) -> int:
+    """Give the levels of nodes that a board has from the start: 1 up to 8,192 entries, 2 to a million, 3."""
+    depth = 1
+    while depth < MAX_STATIC_DEPTH and FANOUT**depth * LEAF_TARGET < (board.expected_size or 0):
+        depth += 1
+    return depth
+
+
+def counter_shards(board: Board) -> int:
+    """Give the partitions that a board's counters are spread over; counting reads all of them.
+
+    The stream's consumer writes each node once a batch, so one will do. A writer that counts for itself
+    writes up to three nodes for a crossed edge (the two it leaves and enters, and one above both), at two
+    units each in a transaction; 700 units a second leave room in a partition's 1,000. A power of two, at
+    most 32.
+    """
+    if board.counter_mode is CounterMode.STREAM:
+        return 1
+    units = 6 if board.counter_mode is CounterMode.TRANSACTIONAL else 3
+    needed = -(-board.peak_writes_per_second * units // 700)
+    return min(MAX_COUNTER_SHARDS, 1 << (needed - 1).bit_length())
+
+
+def is_linear(board: Board) -> bool:
+    """Say whether the root is cut evenly, not by powers of two."""
+    first = board.components[0]
+    return first.bounded_below and first.bounded_above
+
+
+def static_edges(board: Board, path: Path) -> tuple[bytes, ...] | None:
+    """Give the rank-key prefixes at which a node's children meet; None if no node is there from the start."""
+    if len(path) >= static_depth(board):
+        return None
+    first = board.components[0]
+    cuts = _linear_root(board) if is_linear(board) else _logarithmic_root(board)
+    low, high = 0, first.high - first.low + 1
+    for child in path:
+        low, high = (cuts[child - 1] if child else low), (cuts[child] if child < len(cuts) else high)
+        cuts = _even(low, high)
+        if not cuts:
+            return None  # one score: whatever is there or below it has grown
+    return tuple(cut.to_bytes(width(first), "big") for cut in cuts)
+
+
+def _linear_root(board: Board) -> list[int]:
+    first = board.components[0]
+    span = first.high - first.low + 1
+    depth = static_depth(board)
+    if FANOUT**depth < span:
+        children = FANOUT
+        if depth > 1:
+            children = max(2, -(-(board.expected_size or 0) // (FANOUT ** (depth - 1) * LEAF_TARGET)))
+        step = -(-span // min(FANOUT, children))
+    else:
+        step = 1
+        while step * FANOUT < span:
+            step *= FANOUT
+    return list(range(step, span, step))
+
+
+def _logarithmic_root(board: Board) -> list[int]:
+    first = board.components[0]
+    origin = min(max(0, first.low), first.high)
+    offsets = [1 << power for power in range((first.high - first.low).bit_length())]
+    distances = {
+        first.high - value if first.order is SortOrder.DESCENDING else value - first.low
+        for value in (
+            origin,
+            *(origin + offset for offset in offsets),
+            *(origin - offset for offset in offsets),
+        )
+        if first.low < value < first.high
+    }
+    cuts = sorted(distances)
+    return cuts[:: -(-len(cuts) // (FANOUT - 1))] if cuts else []
+
+
+def _even(low: int, high: int) -> list[int]:
+    step = -(-(high - low) // FANOUT)
+    return list(range(low + step, high, step))

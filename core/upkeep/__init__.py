@@ -1,0 +1,1 @@
+"""Background work: growth, checks, rebuilds, period ends, deletion."""
