@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bench.reads import WARM, BoardCosts, Place, RankRead
 from core.domain.model import RankStrategy
-from core.upkeep.growth import GROW_AT, TIES_GROW_AT
+from core.tree.shape import GROW_AT, TIES_GROW_AT
 
 _UNITS = 4.0
 _ROUND_TRIPS = 2

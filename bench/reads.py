@@ -10,6 +10,7 @@ from bench.distributions import Distribution
 from bench.growth_play import Shape, shape_of
 from bench.loading import Filled, Progress, engine_with, entry_bytes
 from bench.probe import Probe, Reading
+from core.counters.cache import CounterCache
 from core.counters.known_trees import Trees
 from core.domain.keys import standings_key
 from core.domain.model import Board, Entry, Rank, RankStrategy
@@ -19,8 +20,8 @@ from core.domain.rank_key import just_above, participant_of, score_bytes
 from core.ranking.queries import around, entries, entries_of, entry, top
 from core.ranking.ranks import rank_entries
 from core.storage.database import Database
+from core.tree.shape import TIES_GROW_AT, capacity
 from core.upkeep.checks import check
-from core.upkeep.growth import TIES_GROW_AT, capacity
 
 _DELAY = 0.015  # seconds that each request waits, so that those sent at once overlap
 
@@ -175,7 +176,7 @@ class _Bench:
 
     def _fresh(self) -> Database:
         """A database as a process that has just started knows it."""
-        return replace(self.db, memory=type(self.db.memory)())
+        return Database(self.db.client, self.db.tables)
 
     def _rank_cost(self, at: int, read: RankRead) -> Reading:
         """Read the entry at a place with its rank, knowing beforehand what `read` says."""
@@ -183,7 +184,7 @@ class _Bench:
         if read.state != COLD:
             self._rank(db, at, read)
         if read.state == PAUSED:
-            db.memory.roots.clear()
+            db.cache(CounterCache).roots.clear()
         _keep_warm(db)
         with self.probe.read() as reading:
             rank = self._rank(db, at, read)
@@ -229,7 +230,7 @@ class _Bench:
 
 def _keep_warm(db: Database) -> None:
     """Take a ladder for just loaded: on a busy machine the first read may have taken a second."""
-    ladders = db.memory.ladders
+    ladders = db.cache(CounterCache).ladders
     ladders.update({name: replace(one, loaded_at=time.monotonic()) for name, one in ladders.items()})
 
 

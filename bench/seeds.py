@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 
 from bench.trace import Scenario, Update, by_stream_shard
-from core.upkeep.growth import GROW_AT
+from core.tree.shape import GROW_AT
 
 LEVELS = (1, 100, 10_000)
 _WIDTHS = (1, 100, 1_000)

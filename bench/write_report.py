@@ -6,7 +6,7 @@ from bench.limits import Verdict
 from bench.markdown import table, verdicts
 from bench.writes import PACES, WRITERS, Pace, TraceCosts
 from core.domain.model import CounterMode
-from core.upkeep.growth import GROW_AT
+from core.tree.shape import GROW_AT
 
 _DENSE_UNITS = 0.05
 _SHARE_OF_SEEDS = 0.5

@@ -14,15 +14,16 @@ from bench.seeds import SeedCost, multi_level, single_level
 from bench.trace import PER_SECOND, Scenario, Trace, Update, by_stream_shard
 from core.boards import Boards
 from core.counters.known_trees import Trees
-from core.counters.nodes import now_ms
+from core.counters.whole_tree import children, load_tree
 from core.domain.keys import standings_key
 from core.domain.model import Board, CounterMode
 from core.domain.periods import ALL_TIME
+from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.stream import process
 from core.submissions.submit import Submission, submit_score
+from core.tree.shape import capacity
 from core.upkeep.checks import check
-from core.upkeep.growth import capacity, load_tree, twigs
 
 # What Lambda's event source puts into one invocation at most.
 _BATCH_RECORDS = 10_000
@@ -184,8 +185,8 @@ class _Bench:
             known = load_tree(self._db, board, _standings(board), 0)
             due += sum(
                 count
-                for twig, count in twigs(known)
-                if twig.node not in known and count > capacity(board, twig.low, twig.high)
+                for child, count in children(known)
+                if child.node not in known and count > capacity(board, child.low, child.high)
             )
         return due * len(self._boards) / len(some)
 

@@ -15,20 +15,21 @@ from functools import partial
 from typing import Any
 
 from core.boards import Boards
-from core.counters.cache import REMEMBERED
+from core.counters.cache import REMEMBERED, CounterCache
+from core.counters.growing import mark_growing
 from core.counters.known_trees import Gone, Trees
-from core.counters.nodes import add_steps, counts_of, drop_guards, now_ms
+from core.counters.nodes import add_steps, counts_of, drop_guards
 from core.domain.keys import split_standings
 from core.domain.model import Board, CounterMode
 from core.domain.periods import is_expired
 from core.notifications.movers import note_moves
 from core.ranking.top import follow_top
+from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.storage.parallel import run_all
 from core.tree.changes import Change, Poison, placed, read_change
 from core.tree.node import Step, node_name
-from core.tree.shape import Path
-from core.upkeep.growth import GROW_AT, capacity, mark_growing
+from core.tree.shape import GROW_AT, Path, capacity
 from core.upkeep.rewrites import rewrite_late
 
 _log = logging.getLogger(__name__)
@@ -101,7 +102,7 @@ def _count_apart(
             if last_try:
                 _log.exception("%d record(s) of %r set aside; rebuild its counters", len(changes), standings)
                 return len(changes)
-            db.memory.forget(standings)  # should that be what is wrong
+            db.cache(CounterCache).forget(standings)  # should that be what is wrong
         else:
             break
     return 0
@@ -157,7 +158,7 @@ def _count_node(
 
 
 def _note_growing(db: Database, standings: str, leaf: str) -> None:
-    marked = db.memory.marked
+    marked = db.cache(CounterCache).marked
     if time.monotonic() > marked.get((standings, leaf), 0.0):
         mark_growing(db, standings)
         if len(marked) > REMEMBERED:

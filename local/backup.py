@@ -22,7 +22,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.counters.nodes import now_ms
 from core.domain.board import board_from_json, board_to_json
 from core.domain.keys import standings_key
 from core.domain.model import Board, CounterMode
@@ -31,10 +30,11 @@ from core.ranking.queries import size
 from core.records.audit import SECRETS, adopt_secret
 from core.records.jobs import CHORES
 from core.records.table import archive_key
+from core.storage.clock import now_ms
 from core.storage.database import Database, batch_write
 from core.storage.parallel import batched
 from core.storage.rank_index import read_run
-from core.upkeep import checks
+from core.upkeep import checks, rebuilds
 from local.backup_file import append_page, digest, read_items, write_json
 from local.counters import followed
 from local.errors import StackError
@@ -341,6 +341,6 @@ def _count(stack: Stack, board: Board) -> int:
             board.counter_mode is not CounterMode.STREAM
             and checks.check(stack.db, board, standings, patience=0).drifts
         ):
-            checks.rebuild(stack.db, board, standings)
+            rebuilds.rebuild(stack.db, board, standings)
         total += size(stack.db, board, period)
     return total

@@ -12,7 +12,7 @@ from rich.table import Table
 from core.domain.keys import standings_key
 from core.domain.model import Board
 from core.domain.periods import resolve_period
-from core.upkeep import checks
+from core.upkeep import checks, rebuilds
 from core.upkeep.explain import explain
 from local.import_report import plain_console
 from local.stack import Stack, add_target, opened
@@ -76,7 +76,7 @@ def _rebuild(args: argparse.Namespace) -> int:
     with opened(args) as stack, Progress(transient=True) as progress, followed(stack):
         board, standings = _standings(stack, args)
         task = progress.add_task("entries", total=None)
-        report = checks.rebuild(
+        report = rebuilds.rebuild(
             stack.db, board, standings, lambda done, of: progress.update(task, completed=done, total=of)
         )
     return _report(report)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from core.boards import Boards
-from core.counters.cache import Memory
 from core.storage.database import Database
 
 T = TypeVar("T")
@@ -57,10 +56,10 @@ def dying_at_each_request(
             subject = begin()
             client = MortalClient(db.client, dies_at, after=after)
             try:
-                do(subject, Database(client, db.tables, Memory()))  # type: ignore[arg-type]
+                do(subject, Database(client, db.tables))  # type: ignore[arg-type]
             except Killed:
                 deaths += 1
-                do(subject, Database(db.client, db.tables, Memory()))
+                do(subject, Database(db.client, db.tables))
                 compare(subject)
             else:
                 compare(subject)

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from core.counters import known_trees, nodes
+from core.counters import known_trees, root
 from core.counters.known_trees import LEAD, TRUST, Trees
-from core.tree import split
-from core.upkeep import growth
-from core.upkeep.growth import grow, load_tree
+from core.counters.whole_tree import load_tree
+from core.storage import clock as clock_module
+from core.tree import shape, split
+from core.upkeep.growth import grow
 from tests.twin import Twin
 
 _STEPS = 100  # many more than any board of a test takes
@@ -50,12 +51,12 @@ class Grower:
         inner: int,
     ) -> "Grower":
         """Let leaves grow beyond `grow_at` entries, into little more than `inner` children."""
-        monkeypatch.setattr(growth, "GROW_AT", grow_at)
-        monkeypatch.setattr(growth, "TIES_GROW_AT", grow_at)
+        monkeypatch.setattr(shape, "GROW_AT", grow_at)
+        monkeypatch.setattr(shape, "TIES_GROW_AT", grow_at)
         monkeypatch.setattr(split, "FANOUT", inner + 2)
         monkeypatch.setattr(split, "_OUTER", 2)
         clock = Clock()
-        for module in (nodes, known_trees):
+        for module in (clock_module, root, known_trees):
             monkeypatch.setattr(module, "time", clock)
         return cls(clock, drain)
 

@@ -19,8 +19,8 @@ from core.domain.periods import ALL_TIME
 from core.moderation.moderate import remove_entry
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
-from core.tree import split
-from core.upkeep import checks, growth
+from core.tree import shape, split
+from core.upkeep import checks, rebuilds
 from core.upkeep.growth import grow
 from tests.deliveries import Deliveries, Records
 from tests.interleaving import Killed, Process, World, instant, virtual
@@ -34,9 +34,9 @@ CLOCKS = [0, 0, 0, -1_000, 1_500, -20_000, 8_000, 3_600_000]  # milliseconds ahe
 
 def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let trees grow from four entries on, into few children, so that they come to several levels."""
-    for module in (growth, stream):
+    for module in (shape, stream):
         monkeypatch.setattr(module, "GROW_AT", 3)
-    monkeypatch.setattr(growth, "TIES_GROW_AT", 3)
+    monkeypatch.setattr(shape, "TIES_GROW_AT", 3)
     monkeypatch.setattr(split, "FANOUT", 6)
     monkeypatch.setattr(split, "_OUTER", 2)
 
@@ -143,7 +143,7 @@ class Life:
         """Rebuild the counters, however often it takes."""
         while True:
             try:
-                checks.rebuild(rebuilder.db, self.board, self.standings)
+                rebuilds.rebuild(rebuilder.db, self.board, self.standings)
             except Killed:
                 rebuilder.restart()
             else:

@@ -18,13 +18,13 @@ import pytest
 
 from core import stream
 from core.boards import Boards
-from core.counters import known_trees, nodes
-from core.counters.cache import Memory
+from core.counters import known_trees, root
 from core.entries import write
+from core.storage import clock as clock_module
 from core.storage import parallel
 from core.storage.database import Database
 from core.submissions import attempt, submit
-from core.upkeep import checks
+from core.upkeep import checks, rebuilds
 
 T = TypeVar("T")
 
@@ -130,7 +130,7 @@ class World:
 
     def connect(self) -> tuple[Database, Boards]:
         """Give a new process's view of the database."""
-        db = Database(Client(self.database.client), self.database.tables, Memory())  # type: ignore[arg-type]
+        db = Database(Client(self.database.client), self.database.tables)  # type: ignore[arg-type]
         return db, Boards(db, cache_seconds=3600)
 
     def add(self, name: str, body: Callable[[Process], object], **traits: Any) -> Process:
@@ -230,10 +230,10 @@ def virtual(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
         results = {at: made[at]() for at in order}
         return [results[at] for at in range(len(made))]
 
-    _replace(monkeypatch, nodes.now_ms, now_ms)
+    _replace(monkeypatch, clock_module.now_ms, now_ms)
     _replace(monkeypatch, parallel.run_all, run_all)
     clock = types.SimpleNamespace(sleep=sleep, monotonic=lambda: now_ms() / 1000)
-    for module in (checks, write, nodes, attempt, stream, submit, known_trees):
+    for module in (checks, rebuilds, write, root, attempt, stream, submit, known_trees):
         if hasattr(module, "time"):
             monkeypatch.setattr(module, "time", clock)
     random.seed(world.random.random())

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from core.boards import Boards
+from core.counters.cache import CounterCache
 from core.domain.model import CounterMode, RankStrategy
 from core.domain.periods import ALL_TIME
 from core.ranking.queries import entries_of
@@ -29,7 +30,7 @@ def test_auto_costs_no_more_than_the_others_near_the_top(
     units = {}
     for strategy in (RankStrategy.INDEX, RankStrategy.TREE, RankStrategy.AUTO):
         for _ in range(2):
-            db.memory.asked.clear()
+            db.cache(CounterCache).asked.clear()
             with metered() as meter:
                 [rank] = rank_entries(db, board, ALL_TIME, own, strategy, positions=False)
             assert rank is not None

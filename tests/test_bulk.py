@@ -16,7 +16,7 @@ import pytest
 from core.archives.read import archive_entries, archives_page
 from core.archives.write import begin_archive, take_archive
 from core.boards import Boards
-from core.counters.cache import Memory
+from core.counters.cache import CounterCache
 from core.domain.board import ComponentInput
 from core.domain.errors import EntryRemoved
 from core.domain.model import Board, CounterMode, Entry, PeriodKind, ScoreKind, ScorePolicy, SortOrder
@@ -233,7 +233,9 @@ def test_a_backup_that_dies_anywhere_goes_on_and_is_whole(
     for dies_at in range(1, 20, step):
         for after in (False, True):
             folder = tmp_path / f"{dies_at}-{after}"
-            mortal = Database(MortalClient(stack.db.client, dies_at, after=after), stack.db.tables, Memory())  # type: ignore[arg-type]
+            mortal = Database(
+                MortalClient(stack.db.client, dies_at, after=after), stack.db.tables, CounterCache()
+            )  # type: ignore[arg-type]
             with suppress(Killed):
                 back_up(mortal, folder)
             for path in folder.glob("*.gz"):  # as a killed write leaves it
@@ -266,7 +268,7 @@ def test_a_restore_that_dies_anywhere_goes_on_and_ends_exact(
                 )
         other.drain()
         mortal = MortalClient(other.db.client, dies_at, after=bool(dies_at % 2))
-        db = Database(mortal, other.db.tables, Memory())  # type: ignore[arg-type]
+        db = Database(mortal, other.db.tables)  # type: ignore[arg-type]
         with suppress(Killed):
             restore(replace_db(other, db), tmp_path)
         boards_there = scan(other.db, other.db.tables.boards)
@@ -324,7 +326,7 @@ def test_after_a_restore_records_of_before_and_of_the_backup_can_be_forgotten(
     restore(other, tmp_path)
     assert [one.participant_id for one in all_records(other.db, "there")] == ["p4"]
     assert "p4" in [one.participant_id for one in all_records(other.db, "sums")]
-    fresh = Database(other.db.client, other.db.tables, Memory())
+    fresh = Database(other.db.client, other.db.tables)
     forget_participant(fresh, other.boards, "p4", DEED)
     for board_id in ("there", "sums"):
         records = list(all_records(other.db, board_id))

@@ -3,12 +3,13 @@
 import random
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from core.boards import Boards
-from core.counters import known_trees, nodes
+from core.counters import known_trees, nodes, root, whole_tree
 from core.counters.known_trees import Trees
 from core.counters.nodes import TREES_NODE, node_key
 from core.domain.entry_item import entry_key
@@ -21,8 +22,9 @@ from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
 from core.tree.node import node_name
 from core.tree.shape import static_edges
-from core.upkeep import checks, growth
-from core.upkeep.checks import check, rebuild
+from core.upkeep import checks, growth, rebuilds
+from core.upkeep.checks import check
+from core.upkeep.rebuilds import rebuild
 from local.stream_reader import StreamReader, connect_streams
 from tests.deliveries import Records
 from tests.histories import PARTICIPANTS, Life, small_leaves
@@ -79,12 +81,12 @@ def trees_of(life: Life) -> set[str]:
 def test_a_check_names_every_count_that_is_off_and_a_rebuild_mends_it(start: Start, seed: int) -> None:
     life = start(seed)
     chance = random.Random(seed)
-    known = growth.load_tree(life.world.database, life.board, life.standings, 0)
+    known = whole_tree.load_tree(life.world.database, life.board, life.standings, 0)
     expected = {}
-    for twig, count in chance.sample(growth.twigs(known), 4):
+    for child, count in chance.sample(whole_tree.children(known), 4):
         by = chance.choice([-3, -1, 1, 200])
-        add(life, node_name(0, twig.path), f"c{twig.child:02x}", by)
-        expected[f"{node_name(0, twig.path)} child {twig.child}"] = (count + by, count)
+        add(life, node_name(0, child.path), f"c{child.number:02x}", by)
+        expected[f"{node_name(0, child.path)} child {child.number}"] = (count + by, count)
     report = check(life.world.database, life.board, life.standings, patience=0)
     assert {one.where: (one.counted, one.entries) for one in report.drifts} == expected
     assert report.entries == 12
@@ -306,12 +308,12 @@ def test_a_board_that_is_deleted_and_made_again_starts_empty_and_mixes_with_noth
     life.world.hold(rebuilder, "update_item", life.world.database.tables.scores)
     db.client.delete_item(TableName=db.tables.boards, Key={"board": {"S": life.board.id}})
     life.board = boards.create(
-        checks.replace(life.board, generation=life.board.generation + "x")  # as made anew a moment later
+        replace(life.board, generation=life.board.generation + "x")  # as made anew a moment later
     )
     for at in range(5):
         submit_score(db, life.board, Submission(PARTICIPANTS[at], ["1"]), now=instant(life.world))
     assert life.calm_down() == []
-    assert nodes.read_size(db, life.board, life.standings) == 5
+    assert root.read_size(db, life.board, life.standings) == 5
     life.world.run([rebuilder])
     assert life.calm_down() == []
 
@@ -321,7 +323,7 @@ def test_a_board_that_is_deleted_and_made_again_starts_empty_and_mixes_with_noth
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (known_trees, growth, checks):
+    for module in (known_trees, growth, rebuilds):
         monkeypatch.setattr(module, "LEAD", 600)
         monkeypatch.setattr(module, "TRUST", 300)
     monkeypatch.setattr(checks, "_PAUSE", 0.1)

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from core.boards import Boards
+from core.counters.cache import CounterCache
 from core.counters.nodes import partitions
 from core.domain.board import ComponentInput
 from core.domain.model import CounterMode, Entry, Rank, RankStrategy
 from core.ranking import ladder, ranks
 from core.ranking.queries import entries, entry, top
 from core.storage.database import Database, metered
-from core.upkeep import growth
+from core.tree import shape
 from tests.graphql_api import Api
 from tests.growing import Grower
 from tests.twin import ALL_TIME, EXACT, NOW, Twin, submit_to
@@ -199,12 +200,12 @@ def test_a_rank_reads_what_its_leaf_holds_before_it(
     reader = replace(twin, db=Database(db.client, db.tables))
     reader.oracle = twin.oracle
     for grow_at in (1000, 12):
-        monkeypatch.setattr(growth, "GROW_AT", grow_at)
+        monkeypatch.setattr(shape, "GROW_AT", grow_at)
         levels = grower.grow(twin)
         held = 160 if levels == 1 else grow_at
         in_leaf = 0.5 * SHARDS * (1 + held * ENTRY_BYTES // (SHARDS * 4096))
         for one in (twin, reader):
-            one.db.memory.ladders.clear()
+            one.db.cache(CounterCache).ladders.clear()
             for at in (0, 80, 159):
                 for _ in range(levels):  # each tells a process of the next level
                     find(one, order[at], TREE, positions=True)

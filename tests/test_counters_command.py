@@ -14,7 +14,7 @@ from core.domain.keys import standings_key
 from core.domain.model import PeriodKind
 from core.submissions.submit import Submission, submit_score
 from core.tree.node import node_name
-from core.upkeep import checks, growth
+from core.upkeep import growth, rebuilds
 from local.cli import main
 from local.stack import opened
 
@@ -24,7 +24,7 @@ PERIODS = [PeriodKind.ALL_TIME, PeriodKind.WEEKLY]
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A local stack's folder with a board of thirty entries."""
-    for module in (known_trees, growth, checks):
+    for module in (known_trees, growth, rebuilds):
         monkeypatch.setattr(module, "LEAD", 1500)
         monkeypatch.setattr(module, "TRUST", 750)
     now = datetime.now(UTC)

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from core.boards import Boards
+from core.counters.growing import growing, mark_growing
 from core.domain.keys import standings_key
 from core.domain.model import Board, CounterMode, Retention
 from core.domain.periods import expires_at, periods_reached
 from core.ranking.queries import participant_entries
 from core.storage.database import Database, metered
-from core.upkeep import checks
-from core.upkeep.growth import grow_all, growing, mark_growing
+from core.upkeep import rebuilds
+from core.upkeep.growth import grow_all
 from tests.growing import Grower
 from tests.season import Season
 from tests.test_machine import Stream
@@ -77,7 +78,7 @@ def test_every_item_of_a_period_goes_with_it_and_none_of_all_time(
     for period, twin in made.twins.items():
         assert grower.grow(twin) > 1
         twin.check(page_sizes=[5], participants=["p3"])
-        checks._begin(db, made.board, twin.standings)
+        rebuilds._begin(db, made.board, twin.standings)
         at = expires_at(made.board, period)
         expected = None if at is None else {"N": str(int(at.timestamp()))}
         tables = (db.tables.scores, db.tables.counters)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from core.counters.growing import growing, mark_growing
 from core.counters.known_trees import AHEAD, LEAD, TRUST
 from core.counters.nodes import node_key
 from core.domain.entry_item import entry_key
@@ -16,7 +17,7 @@ from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
 from core.upkeep import growth
 from core.upkeep.checks import check
-from core.upkeep.growth import grow, grow_all, mark_growing
+from core.upkeep.growth import grow, grow_all
 from tests.deliveries import Records
 from tests.histories import PARTICIPANTS, Life, small_leaves
 from tests.interleaving import Process, instant
@@ -133,7 +134,7 @@ def test_the_note_of_a_board_that_is_gone_is_dropped(start: Start) -> None:
     db, boards = life.world.connect()
     db.client.delete_item(TableName=db.tables.boards, Key={"board": {"S": life.board.id}})
     assert grow_all(db, boards) == 0
-    assert not growth.growing(db)
+    assert not growing(db)
 
 
 def test_notes_that_say_nothing_stop_no_other(start: Start) -> None:
@@ -145,7 +146,7 @@ def test_notes_that_say_nothing_stop_no_other(start: Start) -> None:
         note = node_key(growth._GROWING, name)
         db.client.put_item(TableName=db.tables.counters, Item=note)
     assert grow_all(db, boards) == 2
-    assert sorted(growth.growing(db)) == [life.standings, "what"]
+    assert sorted(growing(db)) == [life.standings, "what"]
 
 
 def test_a_leaf_that_is_noted_while_its_tree_is_looked_at_stays_noted(
@@ -164,9 +165,9 @@ def test_a_leaf_that_is_noted_while_its_tree_is_looked_at_stays_noted(
     with monkeypatch.context() as patch:
         patch.setattr(growth, "grow", note_again)
         grow_all(db, boards)
-    assert list(growth.growing(db)) == [life.standings]
+    assert list(growing(db)) == [life.standings]
     grow_all(db, boards)
-    assert not growth.growing(db)
+    assert not growing(db)
 
 
 # Clocks

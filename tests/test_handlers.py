@@ -17,10 +17,11 @@ from botocore.exceptions import ClientError
 from moto.server import ThreadedMotoServer
 
 from core.boards import Boards
+from core.counters.growing import growing
 from core.ranking.queries import size, top
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
-from core.upkeep.growth import GROW_AT, growing
+from core.tree.shape import GROW_AT
 from local.engine import Engine
 from local.stream_reader import connect_streams
 from tests.graphql_api import Api

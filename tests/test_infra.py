@@ -17,6 +17,7 @@ import pytest
 
 from core.archives.write import begin_archive, take_archive
 from core.boards import Boards
+from core.counters.growing import mark_growing
 from core.domain.keys import standings_key
 from core.maintenance import Maintenance
 from core.moderation.forget import forget_participant
@@ -28,7 +29,8 @@ from core.records.jobs import left
 from core.storage.database import Database
 from core.storage.tables import PROJECTED, RANK_INDEX, TTL_ATTRIBUTE, definitions, expiring
 from core.submissions.submit import Submission, submit_score
-from core.upkeep.growth import GROW_AT, grow_all, mark_growing
+from core.tree.shape import GROW_AT
+from core.upkeep.growth import grow_all
 from resolvers import publisher
 from resolvers.appsync import answer
 from tests.appsync_service import AppSync
@@ -316,7 +318,7 @@ def test_each_zip_has_the_modules_that_its_entries_import(package: ModuleType, t
             for path in (tmp_path / name).rglob("*")
             if path.is_file()
         }
-    submit = "core/submission/submit.py"
+    submit = "core/submissions/submit.py"
     assert {"resolvers/appsync.py", "resolvers/appsync_fields.json", submit} <= held["api"]
     assert "resolvers/http.py" in held["http"] - held["api"]
     assert submit not in held["worker"]

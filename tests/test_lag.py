@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from core.boards import Boards
+from core.counters.cache import CounterCache
 from core.domain.board import ComponentInput, define_board
 from core.domain.entry_item import entry_key
 from core.domain.model import Board, CounterMode, RankStrategy, ScorePolicy
@@ -136,7 +137,7 @@ def ask(url: str) -> list[datetime]:
 
 
 def as_of(db: Database, board: Board, strategy: RankStrategy) -> datetime:
-    db.memory.ladders.clear()
+    db.cache(CounterCache).ladders.clear()
     found = entry(db, board, ALL_TIME, "p")
     assert found is not None
     (rank,) = rank_entries(db, board, ALL_TIME, [found], strategy)

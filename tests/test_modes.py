@@ -9,16 +9,18 @@ from typing import Any
 import pytest
 
 from core.boards import Boards
-from core.counters import known_trees, nodes
+from core.counters import known_trees
 from core.domain.errors import Throttled
 from core.domain.model import CounterMode, RankStrategy, ScorePolicy
 from core.moderation.moderate import remove_entry
 from core.ranking.queries import entry, size
 from core.storage import database
+from core.storage.clock import now_ms
 from core.storage.database import Database, metered
-from core.upkeep import checks, growth
-from core.upkeep.checks import check, rebuild
+from core.upkeep import checks, growth, rebuilds
+from core.upkeep.checks import check
 from core.upkeep.growth import grow
+from core.upkeep.rebuilds import rebuild
 from core.upkeep.rewrites import rewrite
 from tests.growing import Grower
 from tests.twin import ALL_TIME, LONG_AGO, NOW, Twin, standing_of, submit_to
@@ -252,7 +254,7 @@ def test_what_changed_since_it_was_read_is_read_again(
         "submit": lambda: submit_to(db, twin.board, "p", (2**10,), NOW),
         "remove": lambda: remove_entry(db, twin.board, "p", LONG_AGO),
         "touch": lambda: rewrite(
-            db, twin.board, twin.standings, found.rank_key, found.rank_key + b"\0", nodes.now_ms()
+            db, twin.board, twin.standings, found.rank_key, found.rank_key + b"\0", now_ms()
         ),
     }
     waiting = [others[meanwhile]]
@@ -385,7 +387,7 @@ def change(twin: Twin, score: int | None) -> None:
 
 def hasten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten what a rebuild waits for other processes, of which there are none."""
-    for module in (known_trees, growth, checks):
+    for module in (known_trees, growth, rebuilds):
         monkeypatch.setattr(module, "LEAD", 400)
         monkeypatch.setattr(module, "TRUST", 200)
     monkeypatch.setattr(checks, "_PAUSE", 0.05)

@@ -47,7 +47,7 @@ def live(
             def lag() -> Any:
                 db, boards = connect()
                 lagging: Any = LaggingIndex(db.client, world, db.tables.scores)
-                return Database(lagging, db.tables, db.memory), boards
+                return Database(lagging, db.tables, db._caches), boards
 
             patch.setattr(world, "connect", lag)
         deaths = 0.04 if trait == "dying" else 0.0

@@ -10,7 +10,8 @@ from core.ranking.top import Top
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
 from core.upkeep import checks
-from core.upkeep.checks import check, rebuild
+from core.upkeep.checks import check
+from core.upkeep.rebuilds import rebuild
 from tests.histories import PARTICIPANTS, Life
 from tests.interleaving import Process, instant
 from tests.twin import LONG_AGO

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from core.boards import Boards
-from core.counters import known_trees, nodes
+from core.counters import known_trees, nodes, root
+from core.counters.cache import CounterCache
 from core.counters.known_trees import Trees
 from core.counters.nodes import TREES_NODE, node_key
 from core.domain.model import RankStrategy
@@ -106,13 +107,13 @@ def test_what_another_thread_forgets_is_read_again(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     twin = Twin.make(db, boards)
-    remember = nodes.remember_root
+    remember = root.remember_root
 
     def another_forgets(*args: Any) -> None:
         remember(*args)
-        db.memory.roots.clear()
+        db.cache(CounterCache).roots.clear()
 
-    monkeypatch.setattr(nodes, "remember_root", another_forgets)
+    monkeypatch.setattr(root, "remember_root", another_forgets)
     assert strategies.entries_at_most(db, twin.board, twin.standings, b"\xff") == 0
 
 
@@ -135,7 +136,7 @@ def test_an_entry_is_seen_to_be_late_though_another_thread_forgot_the_trees(
     known.steps(twin.board, twin.standings, [change])
     assert known.late(twin.board, twin.standings, [change]) == [(change, 1000)]
     known.steps(twin.board, twin.standings, [change])
-    db.memory.trees.clear()
+    db.cache(CounterCache).trees.clear()
     assert known.late(twin.board, twin.standings, [change]) == [(change, 1000)]
 
 
@@ -153,7 +154,7 @@ def test_the_edges_of_a_tree_that_is_gone_are_forgotten(db: Database, boards: Bo
     known.current(twin.standings)
     item = {**node_key(twin.standings, "edges0:05"), "edges": {"B": nodes.pack_edges([b"x"])}}
     known.learn_edges(twin.standings, 0, [{**item, "born": {"N": "7"}}])
-    assert db.memory.trees_of(twin.standings).edges == {(0, (5,)): ((b"x",), 7)}
+    assert db.cache(CounterCache).trees_of(twin.standings).edges == {(0, (5,)): ((b"x",), 7)}
     use_tree_1(db, twin.standings)
     assert known.current(twin.standings) == 1
-    assert not db.memory.trees_of(twin.standings).edges
+    assert not db.cache(CounterCache).trees_of(twin.standings).edges

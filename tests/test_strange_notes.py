@@ -6,9 +6,13 @@ from typing import Any
 import pytest
 
 from core.boards import Boards
-from core.counters.nodes import node_key, read_size
+from core.counters.cache import CounterCache
+from core.counters.growing import mark_growing
+from core.counters.nodes import node_key
+from core.counters.root import read_size
+from core.counters.whole_tree import load_tree
 from core.storage.database import Database
-from core.upkeep.growth import grow_all, load_tree, mark_growing
+from core.upkeep.growth import grow_all
 from tests.growing import Grower
 from tests.twin import Twin
 
@@ -64,7 +68,7 @@ def test_a_node_whose_edges_are_gone_stops_no_other_board(
             db.client.delete_item(
                 TableName=db.tables.counters, Key={name: item[name] for name in ("standings", "node")}
             )
-    db.memory.trees.clear()
+    db.cache(CounterCache).trees.clear()
     broken.submit("q", 600_003)
     sound.submit("p", 1)
     drain()

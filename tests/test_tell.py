@@ -30,7 +30,7 @@ from core.records.audit import Deed
 from core.records.jobs import Chore, left
 from core.storage.database import Database, batch_write, metered
 from core.stream import process
-from core.upkeep import growth
+from core.tree import shape
 from tests.audience import Audience, places
 from tests.deliveries import Records
 from tests.growing import Grower
@@ -311,7 +311,7 @@ def test_edges_deep_in_a_grown_tree(stage: Any, monkeypatch: pytest.MonkeyPatch,
     for number in range(160):
         theatre.twin.submit(f"p{number}", 600_000 + 7 * number)
     drain()
-    for at in (growth, stream):
+    for at in (shape, stream):
         monkeypatch.setattr(at, "GROW_AT", 12)
     assert grower.grow(theatre.twin) == 3
     theatre.records.new()  # they are counted

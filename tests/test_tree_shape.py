@@ -12,9 +12,8 @@ from core.domain.board import ComponentInput
 from core.domain.model import Board, TieBreak
 from core.domain.rank_key import encode, score_bytes
 from core.tree.node import Node
-from core.tree.shape import FANOUT, static_edges
+from core.tree.shape import FANOUT, GROW_AT, TIES_GROW_AT, static_edges
 from core.tree.split import choose_edges
-from core.upkeep.growth import GROW_AT, TIES_GROW_AT
 
 SIZE = 12_000
 BY_NAME = {one.name: one for one in DISTRIBUTIONS}

@@ -12,6 +12,7 @@ import pytest
 from core.archives.read import archive_entries
 from core.archives.write import begin_archive, take_archive
 from core.boards import Boards
+from core.counters.cache import CounterCache
 from core.domain.board import define_board
 from core.domain.errors import EntryRemoved, InvalidScore
 from core.domain.keys import standings_key
@@ -157,7 +158,7 @@ class Twin:
         participants: Sequence[str] | None = None,
     ) -> None:
         """Compare every read as `check` does, and all ranks by each strategy, one entry's alone too."""
-        self.db.memory.ladders.clear()  # else it may be of a while ago, and say so
+        self.db.cache(CounterCache).ladders.clear()  # else it may be of a while ago, and say so
         runs = self.check_reads(page_sizes, radii, participants)
         runs.append(self.check_subset(list(self.oracle.entries)[:100]))
         every = [one for run in runs for one in run]

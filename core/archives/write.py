@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from core.archives.rows import CHUNK_BYTES, CHUNK_ROWS, Row, Ties, pack, row_of, size_of, unpack
-from core.counters.nodes import read_size
+from core.counters.root import read_size
 from core.domain.board import board_from_json, board_to_json
 from core.domain.entry_item import entry_from_item
 from core.domain.errors import InvalidInput

@@ -25,7 +25,7 @@ class KnownTrees:
 
 
 @dataclass
-class Memory:
+class CounterCache:
     """By order: its trees, its ladder, its root's counts, how often ranks were asked for, what is growing."""
 
     trees: dict[str, KnownTrees] = field(default_factory=dict)
@@ -34,7 +34,6 @@ class Memory:
     roots: dict[str, tuple[float, Mapping[int, int]]] = field(default_factory=dict)  # when read, the counts
     asked: dict[str, tuple[float, int]] = field(default_factory=dict)
     marked: dict[tuple[str, str], float] = field(default_factory=dict)  # by order and leaf
-    secret: bytes | None = None  # of core.records.audit
     lock: Lock = field(default_factory=Lock)  # held while what is known of a tree changes
 
     def trees_of(self, standings: str) -> KnownTrees:

@@ -11,10 +11,9 @@ moved for longer has nothing left to guard, and goes. Some 33 bytes each.
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from botocore.exceptions import ClientError
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
 GUARD = "seq_"
@@ -54,9 +53,3 @@ def outdated(item: Mapping[str, Any], now: int) -> list[str]:
     """Name an item's guards against shards that are long gone."""
     oldest = now // _HOUR - _KEPT_HOURS
     return [name for name in item if name.startswith(GUARD) and int(item[name]["L"][1]["N"]) < oldest]
-
-
-def failed_item(error: "ClientError") -> Mapping[str, Any]:
-    """Give the item that failed a condition, empty where there is none."""
-    item: Mapping[str, Any] = cast("dict[str, Any]", error.response).get("Item", {})
-    return item

@@ -10,9 +10,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from core.counters.cache import KnownTrees
-from core.counters.nodes import TREES_NODE, Item, get_node, grown_of, now_ms, settled_of, unpack_edges
+from core.counters.cache import CounterCache, KnownTrees
+from core.counters.directory import parse_directory, read_directory
+from core.counters.nodes import Item, get_node, grown_of, settled_of, unpack_edges
 from core.domain.model import Board, CounterMode
+from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.tree.changes import Change, is_ranked, written_at
 from core.tree.node import (
@@ -51,7 +53,7 @@ class Trees:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._of = db.memory.trees_of
+        self._of = db.cache(CounterCache).trees_of
 
     def steps(
         self, board: Board, standings: str, changes: Sequence[Change]
@@ -144,10 +146,11 @@ class Trees:
 
         Readers' reads may be old, and tell nothing of which trees to count; a change is read again.
         """
-        if not item or int(item["current"]["N"]) <= tree:
+        current = parse_directory(item).current
+        if current <= tree:
             return False
         known = self._of(standings)
-        if int(item["current"]["N"]) > known.current:
+        if current > known.current:
             self._read_trees(standings, known)
         return True
 
@@ -202,7 +205,7 @@ class Trees:
     ) -> Node:
         edges, born = self._edges(board, standings, known, tree, path)
         static = _static_children(board, path, edges)
-        with self._db.memory.lock:
+        with self._db.cache(CounterCache).lock:
             nodes = known.nodes.setdefault(tree, {})
             # Nothing that has grown ever goes: what a fresher read or another thread has learned holds.
             node = nodes.get(path, Node(edges, born, dict.fromkeys(static, 0), static))
@@ -216,14 +219,11 @@ class Trees:
 
     def _read_trees(self, standings: str, known: KnownTrees) -> None:
         read_at = now_ms()
-        item = get_node(self._db, standings, TREES_NODE, consistent=True)
-        with self._db.memory.lock:
+        directory = read_directory(self._db, standings)
+        with self._db.cache(CounterCache).lock:
             if read_at < known.known_at:
                 return  # another thread has read them since
-            known.current = int(item["current"]["N"]) if item else 0
-            known.born = (
-                {int(tree): int(born["N"]) for tree, born in item["born"]["M"].items()} if item else {0: 0}
-            )
+            known.current, known.born = directory.current, dict(directory.born)
             known.known_at = read_at
             # Others may be adding to both: a list is taken in one step.
             known.nodes = {tree: nodes for tree, nodes in list(known.nodes.items()) if tree in known.born}

@@ -13,20 +13,19 @@ grown node never change and are an item apart, so that a count writes as few byt
 """
 
 import re
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from core.counters.cache import REMEMBERED
-from core.counters.guard import failed_item, guard_name, guard_value, not_counted, outdated
+from core.counters.guard import guard_name, guard_value, not_counted, outdated
 from core.domain.keys import SEPARATOR, split_standings
 from core.domain.model import Board, CounterMode
 from core.domain.periods import expires_at
-from core.storage.database import Database, batch_get
+from core.storage.clock import now_ms
+from core.storage.database import Database, batch_get, failed_item
 from core.storage.tables import TTL_ATTRIBUTE
-from core.tree.node import Step, node_name
+from core.tree.node import Step
 from core.tree.shape import counter_shards
 
 if TYPE_CHECKING:
@@ -190,34 +189,6 @@ def as_of(board: Board, nodes: Iterable[Item], read_at: datetime) -> datetime:
     return min(read_at, max(board.created_at, datetime.fromtimestamp(newest / 1000, UTC)))
 
 
-def read_size(db: Database, board: Board, standings: str) -> int:
-    """Read the number of ranked entries, as far as counted; costs what `read_root` does."""
-    return sum(read_root(db, board, standings).values())
-
-
-def read_root(db: Database, board: Board, standings: str) -> Mapping[int, int]:
-    """Read how many ranked entries are under each child of the root, as far as counted.
-
-    Costs half a read unit, and another for each counter shard.
-    """
-    first = node_name(0, ())
-    items = get_nodes(db, board, standings, [TREES_NODE, first])
-    tree = int(items[TREES_NODE]["current"]["N"]) if TREES_NODE in items else 0
-    if tree:
-        first = node_name(tree, ())
-        items = get_nodes(db, board, standings, [first])
-    counts = counts_of(items.get(first, {}))
-    remember_root(db, standings, counts)
-    return counts
-
-
-def remember_root(db: Database, standings: str, counts: Mapping[int, int]) -> None:
-    """Remember how an order's entries are spread over its root."""
-    if len(db.memory.roots) > REMEMBERED:
-        db.memory.roots.clear()
-    db.memory.roots[standings] = (time.monotonic(), counts)
-
-
 def expiry(board: Board, standings: str) -> "dict[str, AttributeValueTypeDef]":
     """Give the attribute by which an item of an order's derived data goes with its period; none for ever."""
     at = expires_at(board, split_standings(standings)[1])
@@ -243,11 +214,6 @@ def unpack_edges(packed: bytes) -> tuple[bytes, ...]:
         at = start + int.from_bytes(packed[at:start], "big")
         edges.append(bytes(packed[start:at]))
     return tuple(edges)
-
-
-def now_ms() -> int:
-    """Give the time in milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 def _named(pattern: re.Pattern[str], item: Item) -> Iterator[tuple[int, str]]:

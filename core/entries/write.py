@@ -14,12 +14,12 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from core.counters.guard import failed_item
 from core.counters.known_trees import Trees
-from core.counters.nodes import expiry, node_key, now_ms, partitions
+from core.counters.nodes import expiry, node_key, partitions
 from core.domain.errors import Throttled
 from core.domain.model import Board, CounterMode
-from core.storage.database import Database
+from core.storage.clock import now_ms
+from core.storage.database import Database, failed_item
 from core.storage.parallel import run_all
 from core.tree.changes import Change, placed, read_entry
 from core.tree.node import node_name

@@ -22,7 +22,8 @@ from core.domain.keys import split_standings
 from core.domain.limits import MAX_BOARDS_PAGE
 from core.domain.rank_key import instant, microseconds
 from core.domain.text import check_id
-from core.moderation.moderate import bury, items_on
+from core.entries.read import participant_items
+from core.moderation.moderate import bury
 from core.notifications.outbox import drop_outgoing
 from core.records.audit import AuditAction, Deed, forget_name, participant_hash, record
 from core.records.flags import mark_removed
@@ -55,7 +56,7 @@ def forget_participant(db: Database, boards: Boards, participant_id: str, deed: 
     told = record(db, AuditAction.FORGET, deed, participant_id=participant_id, named=False)
     db.client.transact_write_items(TransactItems=[ask(db, Chore.FORGET, digest, **details), *told])
     removed = 0
-    for item in items_on(db, participant_id):
+    for item in participant_items(db, participant_id):
         removed += _erase(db, boards, item, deed)
     _erase_told(db, participant_id)
     forget_name(db, participant_id)
@@ -76,7 +77,7 @@ def _erase(db: Database, boards: Boards, item: Item, deed: Deed) -> bool:
 
 def _erase_told(db: Database, participant_id: str) -> None:
     """Erase what subscribers were told of a participant, where no entry has come since."""
-    gone = [item["standings"]["S"] for item in items_on(db, participant_id) if not is_entry(item)]
+    gone = [item["standings"]["S"] for item in participant_items(db, participant_id) if not is_entry(item)]
     drop_outgoing(db, gone, participant_id)
 
 

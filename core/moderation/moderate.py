@@ -4,20 +4,21 @@ What is to be done is marked and recorded first, in one transaction; then it is 
 dies in between is finished by doing the same again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from core.counters.nodes import now_ms
 from core.domain.entry_item import entry_from_item, is_entry
 from core.domain.errors import EntryNotFound, Throttled
-from core.domain.keys import SEPARATOR, rank_shard, shard_of, split_standings
+from core.domain.keys import rank_shard, shard_of, split_standings
 from core.domain.model import Board, Entry
 from core.domain.periods import ALL_TIME
 from core.domain.rank_key import microseconds
 from core.domain.text import check_id
+from core.entries.read import board_items
 from core.entries.write import Item, write_entry
 from core.records.audit import AuditAction, Deed, check_reason, record
 from core.records.flags import expiry, mark_hidden, mark_removed, mark_restored
+from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.storage.tables import TTL_ATTRIBUTE
 
@@ -111,52 +112,11 @@ def bury(db: Database, board: Board, item: Item, deed: Deed) -> Item:
     return before
 
 
-def items_on(db: Database, participant_id: str) -> Iterator[dict[str, Any]]:
-    """Read all that the scores table holds of a participant: a read unit for each 4 KB."""
-    start: dict[str, Any] = {}
-    while True:
-        answer = db.client.query(
-            TableName=db.tables.scores,
-            KeyConditionExpression="participant = :participant",
-            ExpressionAttributeValues={":participant": {"S": participant_id}},
-            ConsistentRead=True,
-            **start,
-        )
-        yield from answer["Items"]
-        if "LastEvaluatedKey" not in answer:
-            return
-        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
-
-
 def _entries(db: Database, board: Board, participant_id: str) -> list[dict[str, Any]]:
     """Read a participant's entries on a board, the all-time one first."""
     check_id("participantId", participant_id)
-    found = [item for item in items_of(db, board, participant_id) if is_entry(item)]
+    found = [item for item in board_items(db, board, participant_id) if is_entry(item)]
     return sorted(found, key=lambda item: _period(item) != ALL_TIME)
-
-
-def items_of(db: Database, board: Board, participant_id: str) -> Iterator[dict[str, Any]]:
-    """Read what there is of a participant on a board, in every period: a read unit for each 4 KB."""
-    start: dict[str, Any] = {}
-    while True:
-        answer = db.client.query(
-            TableName=db.tables.scores,
-            KeyConditionExpression="participant = :participant AND begins_with(standings, :board)",
-            ExpressionAttributeValues={
-                ":participant": {"S": participant_id},
-                ":board": {"S": board.id + SEPARATOR},
-            },
-            ConsistentRead=True,
-            **start,
-        )
-        for item in answer["Items"]:
-            # The id of another board may begin like this one's.
-            board_id, _, generation = split_standings(item["standings"]["S"])
-            if (board_id, generation) == (board.id, board.generation):
-                yield item
-        if "LastEvaluatedKey" not in answer:
-            return
-        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
 
 def _hide(db: Database, board: Board, item: Item) -> Item:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from core.counters.nodes import expiry, node_key, now_ms
+from core.counters.nodes import expiry, node_key
 from core.domain.keys import live_partition, split_standings
 from core.domain.model import Board
 from core.domain.periods import is_expired
@@ -28,6 +28,7 @@ from core.notifications.movers import MARKS_AN_ITEM, TOLD_NODE, drop_marks, read
 from core.notifications.outbox import Outgoing, Pending, read_pending, write_outgoing, write_pending
 from core.notifications.top_change import digest_of, end_of, top_change
 from core.ranking.top import Top, read_top
+from core.storage.clock import now_ms
 from core.storage.database import Database
 
 _SECOND = 1_000  # milliseconds

@@ -9,12 +9,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
+from core.counters.cache import CounterCache
 from core.counters.known_trees import Trees
 from core.counters.nodes import as_of
+from core.counters.whole_tree import leaves, load_tree
 from core.domain.model import Board
 from core.storage.database import Database
 from core.tree.rungs import Rungs
-from core.upkeep.growth import load_tree, twigs
 
 FRESH = 1.0  # seconds that a ladder serves as it is
 STALE = 1.5  # seconds after which readers wait for a new one
@@ -26,7 +27,7 @@ _pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="ladder")
 
 def warm(db: Database, standings: str) -> Rungs | None:
     """Give what is remembered of an order's ladder, if it is not too old to serve."""
-    rungs = db.memory.ladders.get(standings)
+    rungs = db.cache(CounterCache).ladders.get(standings)
     return rungs if rungs and time.monotonic() < rungs.loaded_at + STALE else None
 
 
@@ -35,7 +36,7 @@ def ladder(db: Database, board: Board, standings: str) -> Rungs:
     rungs = warm(db, standings)
     if rungs is None:
         return _load(db, board, standings)
-    refreshing = db.memory.refreshing
+    refreshing = db.cache(CounterCache).refreshing
     if time.monotonic() > rungs.loaded_at + FRESH and standings not in refreshing:
         refreshing.add(standings)
         _pool.submit(_refresh, db, board, standings)
@@ -46,7 +47,7 @@ def _refresh(db: Database, board: Board, standings: str) -> None:
     try:
         _load(db, board, standings)
     finally:
-        db.memory.refreshing.discard(standings)
+        db.cache(CounterCache).refreshing.discard(standings)
 
 
 def _load(db: Database, board: Board, standings: str) -> Rungs:
@@ -54,15 +55,13 @@ def _load(db: Database, board: Board, standings: str) -> Rungs:
     trees = Trees(db)
     known = load_tree(db, board, standings, trees.current(standings))
     lows, before, total = [], [], 0
-    for twig, count in twigs(known):
-        if twig.child in known[twig.path][0].settled and twig.node in known:
-            continue  # its own children follow in its stead
-        lows.append(twig.low)
+    for leaf, count in leaves(known):
+        lows.append(leaf.low)
         before.append(total)
         total += count
     then = as_of(board, (item for _, item in known.values()), read_at)
     rungs = Rungs(tuple(lows), tuple(before), total, then, loaded_at)
-    if len(db.memory.ladders) > REMEMBERED:
-        db.memory.ladders.clear()
-    db.memory.ladders[standings] = rungs
+    if len(db.cache(CounterCache).ladders) > REMEMBERED:
+        db.cache(CounterCache).ladders.clear()
+    db.cache(CounterCache).ladders[standings] = rungs
     return rungs

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from core.boards import Boards
-from core.counters.nodes import read_size
+from core.counters.root import read_size
 from core.domain.entry_item import entry_from_item, entry_key, is_entry
 from core.domain.errors import InvalidInput
 from core.domain.keys import split_standings, standings_key

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from core.counters.cache import REMEMBERED
+from core.counters.cache import REMEMBERED, CounterCache
 from core.domain.buckets import find_bucket
 from core.domain.keys import standings_key
 from core.domain.model import Board, Entry, Rank, RankStrategy
@@ -77,7 +77,7 @@ def _choose(db: Database, board: Board, standings: str, cuts: Sequence[bytes]) -
     pays_to = INDEX_PAYS_TO + 0.5 * (counter_shards(board) - 1) * (static_depth(board) - 1)
     if not cuts or units_of(board, entries_at_most(db, board, standings, cuts[-1])) <= pays_to:
         return RankStrategy.INDEX
-    asked = db.memory.asked
+    asked = db.cache(CounterCache).asked
     if len(asked) > REMEMBERED:
         asked.clear()
     now = time.monotonic()

@@ -14,17 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from core.counters.cache import CounterCache
 from core.counters.known_trees import Trees
-from core.counters.nodes import (
-    TREES_NODE,
-    Item,
-    as_of,
-    counts_of,
-    get_nodes,
-    read_root,
-    read_size,
-    remember_root,
-)
+from core.counters.nodes import TREES_NODE, Item, as_of, counts_of, get_nodes
+from core.counters.root import read_root, read_size, remember_root
 from core.domain.keys import standings_key
 from core.domain.model import Board
 from core.storage.database import Database
@@ -82,7 +75,7 @@ def by_index(db: Database, board: Board, period: str, cuts: Sequence[bytes], *, 
 
 def entries_at_most(db: Database, board: Board, standings: str, key: bytes) -> int:
     """Say how many entries stand before a key at most: from memory, or a read unit where it is too old."""
-    read_at, counts = db.memory.roots.get(standings, (float("-inf"), {}))
+    read_at, counts = db.cache(CounterCache).roots.get(standings, (float("-inf"), {}))
     if time.monotonic() > read_at + _ROOT_SECONDS:
         counts = read_root(db, board, standings)
     last = bisect_right(static_edges(board, ()) or (), key)  # a root's edges are the same in every tree

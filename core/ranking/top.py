@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.counters.guard import GUARD, guard_name, guard_value, not_counted, outdated
-from core.counters.nodes import Item, expiry, get_node, node_key, now_ms
+from core.counters.nodes import Item, expiry, get_node, node_key
 from core.domain.keys import split_standings
 from core.domain.model import Board
+from core.storage.clock import now_ms
 from core.storage.database import Database, batch_get
 from core.storage.rank_index import read_run
 from core.tree.changes import Change, is_ranked, latest, read_entry

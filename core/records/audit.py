@@ -70,6 +70,11 @@ class AuditRecord:
     reason: str | None
 
 
+@dataclass
+class _SecretCache:
+    secret: bytes | None = None
+
+
 def check_reason(reason: str | None) -> None:
     """Refuse a reason that is too long or no plain text.
 
@@ -165,13 +170,14 @@ def _hash(secret: bytes, participant_id: str) -> str:
 
 
 def _secret(db: Database) -> bytes:
-    while db.memory.secret is None:
+    cache = db.cache(_SecretCache)
+    while cache.secret is None:
         found = db.client.get_item(TableName=db.tables.archives, Key=_SECRET, ConsistentRead=True).get("Item")
         if found is not None:
-            db.memory.secret = bytes(found["secret"]["B"])
+            cache.secret = bytes(found["secret"]["B"])
             break
         _put_secret(db, _SECRET, secrets.token_bytes(32))
-    return db.memory.secret
+    return cache.secret
 
 
 def _put_secret(db: Database, key: "dict[str, AttributeValueTypeDef]", secret: bytes) -> bool:

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from threading import Lock
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from botocore.config import Config
 from botocore.session import Session
 
-from core.counters.cache import Memory
 from core.domain.errors import Throttled
 from core.storage.parallel import run_all
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from botocore.exceptions import ClientError
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, WriteRequestTypeDef
+
+T = TypeVar("T")
 
 # Reads and writes that wait longer than this are better tried again; DynamoDB answers in milliseconds.
 _CONFIG = Config(
@@ -63,11 +64,16 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """A client, the tables that it works on, and what is remembered of them. Threads may share it."""
+    """A client, the tables that it works on, and this process's caches of them. Threads may share it."""
 
     client: "DynamoDBClient"
     tables: Tables
-    memory: Memory = field(default_factory=Memory, compare=False, repr=False)
+    _caches: dict[type[Any], Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def cache(self, kind: type[T]) -> T:
+        """Return this connection's cache of one kind, empty when it is first asked for."""
+        found = self._caches.get(kind)
+        return cast("T", self._caches.setdefault(kind, kind()) if found is None else found)
 
 
 @dataclass
@@ -158,6 +164,12 @@ def _wait_for_transaction(response: tuple[Any, dict[str, Any]] | None, attempts:
     if code == _CONFLICT and attempts < _CONFLICT_ATTEMPTS:
         return random.uniform(0, min(0.2, 0.002 * 2**attempts))  # seconds
     return None  # the SDK decides
+
+
+def failed_item(error: "ClientError") -> Mapping[str, Any]:
+    """Give the item that failed a condition, empty where there is none."""
+    item: Mapping[str, Any] = cast("dict[str, Any]", error.response).get("Item", {})
+    return item
 
 
 def lost_race(error: "ClientError") -> bool:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from core.counters.nodes import now_ms
 from core.domain import rank_key
 from core.domain.entry_item import entry_from_item, entry_key
 from core.domain.errors import Throttled
@@ -18,6 +17,7 @@ from core.domain.periods import expires_at
 from core.domain.policy import Standing, next_standing
 from core.entries.write import EntryWrite, Item, write_entry
 from core.records.flags import UNMARKED, Mark, check_not_removed, removed_at
+from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.storage.tables import TTL_ATTRIBUTE
 

@@ -11,12 +11,17 @@ All of it is arithmetic on the distance from the best value, which is how a rank
 """
 
 from core.domain.model import Board, CounterMode, SortOrder
-from core.domain.rank_key import width
+from core.domain.rank_key import just_above, score_bytes, width, worst_score
 
 FANOUT = 128
 LEAF_TARGET = 64  # entries that a leaf is meant to hold
 MAX_STATIC_DEPTH = 3
 MAX_COUNTER_SHARDS = 32  # a transaction reads at most 100 items, and settling reads two of each
+
+GROW_AT = 256  # entries in a leaf
+# Entries in a leaf of one score. Its rank is known without looking into it, only positions among the ties are
+# not; and a board of few scores and many entries would else have a node to write for each of its scores.
+TIES_GROW_AT = 1024
 
 Path = tuple[int, ...]
 
@@ -63,6 +68,13 @@ def static_edges(board: Board, path: Path) -> tuple[bytes, ...] | None:
         if not cuts:
             return None  # one score: whatever is there or below it has grown
     return tuple(cut.to_bytes(width(first), "big") for cut in cuts)
+
+
+def capacity(board: Board, low: bytes, high: bytes | None) -> int:
+    """Say how many entries a leaf may hold before it grows."""
+    first_score = low[: score_bytes(board)].ljust(score_bytes(board), b"\0")
+    end = just_above(worst_score(board)) if high is None else high
+    return TIES_GROW_AT if end <= just_above(first_score) else GROW_AT
 
 
 def _linear_root(board: Board) -> list[int]:

@@ -6,29 +6,17 @@ first, by touching each entry, while writes go on and readers use the first; the
 
 import time
 from bisect import bisect_left
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from core.counters.known_trees import LEAD, TRUST, Trees
-from core.counters.nodes import (
-    TREES_NODE,
-    counts_of,
-    expiry,
-    get_node,
-    node_key,
-    now_ms,
-    partitions,
-    query_nodes,
-)
-from core.domain.errors import VersionConflict
+from core.counters.known_trees import Trees
+from core.counters.nodes import counts_of
+from core.counters.whole_tree import children, load_tree
 from core.domain.keys import split_standings
 from core.domain.model import Board
-from core.ranking.top import TOP_KEPT, TOP_NODE, read_top, renew_top
+from core.ranking.top import TOP_KEPT, TOP_NODE, read_top
 from core.storage.database import Database
 from core.storage.rank_index import read_keys
 from core.tree.node import node_name
-from core.upkeep.growth import grow, load_tree, mark_growing, twigs
-from core.upkeep.rewrites import Progress, rewrite
 
 _PAUSE = 1.0  # seconds between two looks, in which the stream is counted
 _GROWING_MS = 60_000
@@ -146,74 +134,19 @@ def check(
     )
 
 
-def rebuild(
-    db: Database, board: Board, standings: str, progress: Progress = lambda _done, _of: None
-) -> CheckReport:
-    """Make an order's counters anew while writes go on; gives the final check of the new ones.
-
-    The stream's consumer must be running. If this dies, run it again: it goes on where it was. `progress` is
-    told how many entries are done, and of how many. If the new counters come no nearer to the entries, as
-    when the stream is not counted or a stranger's items are in the index, the old ones stay, and the report
-    says what differs.
-
-    Costs a write unit an entry, half a read unit for each 4 KB of the index, several times, and what the new
-    tree's growth takes.
-    """
-    new, born = _begin(db, board, standings)
-    time.sleep(max(0.0, born + TRUST - now_ms()) / 1000)
-    renew_top(db, board, standings)
-    rewrite(db, board, standings, b"", None, born, progress)
-    least, tries = None, 0
-    behind: int | None = None
-    while True:
-        _grow_out(db, board, standings, new)
-        report = check(db, board, standings, tree=new, patience=2 * LEAD / 1000)
-        wrong = sum(abs(one.off) for one in report.drifts if one.where != TOP_NODE)
-        if not wrong and not report.pending:
-            if not report.behind or (behind is not None and report.behind >= behind):
-                break  # under a steady load it stays a little behind
-            behind = report.behind
-            continue
-        if report.pending or least is None or wrong < least:
-            least, tries = wrong, 0  # the stream is still being counted
-        elif tries == 0:
-            rewrite(db, board, standings, b"", None, born, progress)
-            tries = 1
-        else:
-            _give_up(db, board, standings, new)
-            return report
-    _use(db, board, standings, new)
-    _drop_unused(db, board, standings)
-    mark_growing(db, standings)
-    return report
-
-
-def _grow_out(db: Database, board: Board, standings: str, tree: int) -> None:
-    """Grow a tree until nothing is left to, or for a minute nothing comes of it: it is right all the same."""
-    settled = -1
-    until = 0
-    while grow(db, board, standings, tree):
-        now_settled = sum(len(node.settled) for node, _ in load_tree(db, board, standings, tree).values())
-        if now_settled > settled:
-            settled, until = now_settled, now_ms() + _GROWING_MS
-        elif now_ms() > until:
-            return
-        time.sleep(_PAUSE)
-
-
 def _compare(db: Database, board: Board, standings: str, tree: int) -> CheckReport:
     known = load_tree(db, board, standings, tree)
     keys = read_keys(db, board, split_standings(standings)[1], b"", None)
     drifts = []
-    found = twigs(known)
-    for twig, counted in found:
-        end = len(keys) if twig.high is None else bisect_left(keys, twig.high)
-        entries = end - bisect_left(keys, twig.low)
+    found = children(known)
+    for child, counted in found:
+        end = len(keys) if child.high is None else bisect_left(keys, child.high)
+        entries = end - bisect_left(keys, child.low)
         if entries != counted:
-            drifts.append(Drift(f"{node_name(tree, twig.path)} child {twig.child}", counted, entries))
+            drifts.append(Drift(f"{node_name(tree, child.path)} child {child.number}", counted, entries))
     for path, (_, item) in known.items():
-        strays = sum(counts_of(item).values()) - sum(count for twig, count in found if twig.path == path)
-        if strays and any(twig.path == path for twig, _ in found):
+        strays = sum(counts_of(item).values()) - sum(count for child, count in found if child.path == path)
+        if strays and any(child.path == path for child, _ in found):
             drifts.append(Drift(f"{node_name(tree, path)} beyond its children", strays, 0))
     top = read_top(db, standings)
     best = [bytes(item["rank_key"]["B"]) for item in top.items] if top else []
@@ -221,99 +154,3 @@ def _compare(db: Database, board: Board, standings: str, tree: int) -> CheckRepo
         shown = hash((*best, *keys[:TOP_KEPT]))
         drifts.append(Drift(TOP_NODE, len(best), min(len(keys), TOP_KEPT), shown))
     return CheckReport(len(keys), len(found), tuple(drifts))
-
-
-def _begin(db: Database, board: Board, standings: str) -> tuple[int, int]:
-    """Announce another tree, or find the one that was announced: its number and its birth."""
-    while True:
-        trees = _read_trees(db, standings)
-        for tree, born in trees.born.items():
-            if tree > trees.current:
-                return tree, born
-        new = trees.last + 1
-        begun = replace(trees, born={**trees.born, new: now_ms() + LEAD}, last=new)
-        if _write_trees(db, board, standings, trees, begun):
-            return new, begun.born[new]
-
-
-def _use(db: Database, board: Board, standings: str, tree: int) -> None:
-    """Have readers use a tree, and nobody count another."""
-    while True:
-        trees = _read_trees(db, standings)
-        if trees.current == tree:
-            return
-        if tree not in trees.born:
-            raise VersionConflict("another rebuild has given this one up; run it again")
-        if _write_trees(
-            db, board, standings, trees, replace(trees, current=tree, born={tree: trees.born[tree]})
-        ):
-            return
-
-
-def _give_up(db: Database, board: Board, standings: str, tree: int) -> None:
-    """Have nobody count a tree that did not come right."""
-    while True:
-        trees = _read_trees(db, standings)
-        if tree not in trees.born or trees.current == tree:
-            return
-        born = {number: when for number, when in trees.born.items() if number != tree}
-        if _write_trees(db, board, standings, trees, replace(trees, born=born)):
-            break
-    _drop_unused(db, board, standings)
-
-
-@dataclass(frozen=True, slots=True)
-class _Trees:
-    """An order's trees: which one readers use, the births of those counted, the last number given."""
-
-    current: int
-    born: Mapping[int, int]
-    last: int
-    revision: int
-
-
-def _read_trees(db: Database, standings: str) -> _Trees:
-    item = get_node(db, standings, TREES_NODE, consistent=True)
-    if not item:
-        return _Trees(0, {0: 0}, 0, 0)
-    born = {int(tree): int(when["N"]) for tree, when in item["born"]["M"].items()}
-    current, last, revision = (int(item[name]["N"]) for name in ("current", "last", "revision"))
-    return _Trees(current, born, last, revision)
-
-
-def _write_trees(db: Database, board: Board, standings: str, old: _Trees, new: _Trees) -> bool:
-    """Write the `trees` item, unless another process has since it was read."""
-    item = {
-        **node_key(standings, TREES_NODE),
-        **expiry(board, standings),
-        "current": {"N": str(new.current)},
-        "born": {"M": {str(tree): {"N": str(when)} for tree, when in new.born.items()}},
-        "last": {"N": str(new.last)},
-        "revision": {"N": str(old.revision + 1)},
-    }
-    try:
-        db.client.put_item(
-            TableName=db.tables.counters,
-            Item=item,
-            ConditionExpression="attribute_not_exists(node) OR revision = :revision",
-            ExpressionAttributeValues={":revision": {"N": str(old.revision)}},
-        )
-    except db.client.exceptions.ConditionalCheckFailedException:
-        return False
-    return True
-
-
-def _drop_unused(db: Database, board: Board, standings: str) -> None:
-    """Delete the items of trees that are not counted any more, and what late writers left of earlier ones.
-
-    What another rebuild announces meanwhile has a higher number, and stays.
-    """
-    trees = _read_trees(db, standings)
-    time.sleep(LEAD / 1000)  # until no process reads or counts them
-    unused = {str(tree) for tree in range(trees.last + 1) if tree not in trees.born}
-    for partition in partitions(board, standings):
-        for prefix in ("tree", "edges"):
-            for item in list(query_nodes(db, partition, prefix)):
-                name = item["node"]["S"]
-                if name.partition(":")[0].removeprefix(prefix) in unused:
-                    db.client.delete_item(TableName=db.tables.counters, Key=node_key(partition, name))

@@ -23,7 +23,7 @@ from core.domain.keys import live_partition, rank_shards, standings_key
 from core.domain.model import Board
 from core.domain.periods import periods_used
 from core.domain.rank_key import instant
-from core.moderation.moderate import items_of
+from core.entries.read import board_items
 from core.records.flags import marked, marks_partition
 from core.records.jobs import Chore, Item, chore_key, done, left, note
 from core.records.table import query_archive
@@ -85,7 +85,7 @@ def _entries(db: Database, board: Board) -> Iterator[list["Key"]]:
         yield [
             {"participant": item["participant"], "standings": item["standings"]}
             for participant_id in some
-            for item in items_of(db, board, participant_id)
+            for item in board_items(db, board, participant_id)
         ]
 
 

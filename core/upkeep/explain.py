@@ -1,14 +1,22 @@
 """What a board's ranks are made of: its shards and its counter tree, in words and capacity units."""
 
 from core.counters.known_trees import Trees
+from core.counters.whole_tree import leaves, load_tree
 from core.domain import rank_key
 from core.domain.keys import split_standings
 from core.domain.model import Board, CounterMode
 from core.domain.periods import expires_at, period_end
 from core.storage.database import Database
 from core.storage.rank_index import units_of
-from core.tree.shape import FANOUT, counter_shards, is_linear, static_depth, static_edges
-from core.upkeep.growth import GROW_AT, TIES_GROW_AT, load_tree, twigs
+from core.tree.shape import (
+    FANOUT,
+    GROW_AT,
+    TIES_GROW_AT,
+    counter_shards,
+    is_linear,
+    static_depth,
+    static_edges,
+)
 
 
 def explain(db: Database, board: Board, standings: str) -> list[tuple[str, str]]:
@@ -18,13 +26,8 @@ def explain(db: Database, board: Board, standings: str) -> list[tuple[str, str]]
     """
     tree = Trees(db).current(standings)
     known = load_tree(db, board, standings, tree)
-    leaves = [
-        (twig, count)
-        for twig, count in twigs(known)
-        if not (twig.child in known[twig.path][0].settled and twig.node in known)
-    ]
-    entries = sum(count for _, count in leaves)
-    fullest = max(count for _, count in leaves)
+    counts = [count for _, count in leaves(known)]
+    entries, fullest = sum(counts), max(counts)
     growing = sum(len(node.grown.keys() - node.settled) for node, _ in known.values())
     depth = 1 + max(len(path) for path in known)
     shards = counter_shards(board)
@@ -36,7 +39,7 @@ def explain(db: Database, board: Board, standings: str) -> list[tuple[str, str]]
         ("index", f"{board.shards} shard(s) for {board.peak_writes_per_second:,} writes/s"),
         ("counters", f"{board.counter_mode.value}, {shards} counter shard(s)"),
         ("scale", _scale(board)),
-        ("tree", f"{len(known):,} node(s) on {depth} level(s), {len(leaves):,} leaves, {growing} growing"),
+        ("tree", f"{len(known):,} node(s) on {depth} level(s), {len(counts):,} leaves, {growing} growing"),
         (
             "entries",
             (

@@ -5,16 +5,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from core.counters.known_trees import AHEAD
-from core.counters.nodes import Item, now_ms
 from core.domain.keys import rank_shard, shard_of, split_standings
 from core.domain.model import Board, CounterMode
 from core.entries.write import write_entry
+from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.storage.parallel import run_all
 from core.storage.rank_index import read_standing
 from core.tree.changes import Change
 
 if TYPE_CHECKING:
+    from core.counters.nodes import Item
     from core.domain.entry_item import Key
 
 _AT_ONCE = 512

@@ -1,0 +1,78 @@
+"""A whole counter tree, read at once: for the ladder, growth, checks and explanations."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+
+from core.counters.known_trees import Trees
+from core.counters.nodes import Item, counts_of, merge_shards, partitions, query_nodes
+from core.domain.model import Board
+from core.storage.database import Database
+from core.storage.parallel import run_all
+from core.tree.node import Node, edges_name, node_name, path_of
+from core.tree.shape import Path
+
+WholeTree = Mapping[Path, tuple[Node, Item]]
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A child of a node, and the half-open range of rank keys that it covers."""
+
+    path: Path  # of the node
+    number: int
+    low: bytes
+    high: bytes | None
+
+    @property
+    def node(self) -> Path:
+        """The path of the node that this child has, or would have once it has grown."""
+        return (*self.path, self.number)
+
+
+def load_tree(db: Database, board: Board, standings: str, tree: int) -> WholeTree:
+    """Read every node of a tree: half a read unit for each 4 KB of it, in one round trip for each MB."""
+    trees = Trees(db)
+    queries = [(standings, edges_name(tree, ()))]
+    queries += [(partition, node_name(tree, ())) for partition in partitions(board, standings)]
+    edges, *parts = run_all([partial(_read_all, db, *query) for query in queries])
+    trees.learn_edges(standings, tree, edges)
+    found = {}
+    for name, item in merge_shards(standings, chain.from_iterable(parts)).items():
+        path = path_of(name)
+        found[path] = (trees.learn(board, standings, tree, path, item), item)
+    if () not in found:
+        found[()] = (trees.learn(board, standings, tree, (), {}), {})
+    return found
+
+
+def children(whole: WholeTree) -> list[tuple[Child, int]]:
+    """Return every child of every node in use with its count, in rank order."""
+    found: list[tuple[Child, int]] = []
+
+    def visit(path: Path, low: bytes, high: bytes | None) -> None:
+        node, item = whole[path]
+        counts = counts_of(item)
+        for number in range(len(node.edges) + 1):
+            child = Child(path, number, *node.bounds(number, low, high))
+            found.append((child, counts.get(number, 0)))
+            if not is_leaf(whole, child):
+                visit(child.node, child.low, child.high)
+
+    visit((), b"", None)
+    return found
+
+
+def is_leaf(whole: WholeTree, child: Child) -> bool:
+    """Return whether readers stop at a child: it has no node that they may use."""
+    return child.number not in whole[child.path][0].settled or child.node not in whole
+
+
+def leaves(whole: WholeTree) -> list[tuple[Child, int]]:
+    """Return the children at which readers stop, each with its count, in rank order."""
+    return [(child, count) for child, count in children(whole) if is_leaf(whole, child)]
+
+
+def _read_all(db: Database, partition: str, prefix: str) -> list[Item]:
+    return list(query_nodes(db, partition, prefix))

@@ -1,0 +1,46 @@
+"""Reading all items that the scores table holds of one participant."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from core.domain.keys import SEPARATOR, split_standings
+from core.domain.model import Board
+from core.storage.database import Database
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+
+
+def participant_items(db: Database, participant_id: str) -> Iterator[dict[str, Any]]:
+    """Read a participant's items on every board, consistently: a read unit for each 4 KB."""
+    return _query(db, participant_id, "")
+
+
+def board_items(db: Database, board: Board, participant_id: str) -> Iterator[dict[str, Any]]:
+    """Read a participant's items on one board, in every period, consistently: a read unit for each 4 KB."""
+    for item in _query(db, participant_id, board.id + SEPARATOR):
+        # Another board's id may begin like this one's.
+        board_id, _, generation = split_standings(item["standings"]["S"])
+        if (board_id, generation) == (board.id, board.generation):
+            yield item
+
+
+def _query(db: Database, participant_id: str, prefix: str) -> Iterator[dict[str, Any]]:
+    condition = "participant = :participant"
+    values: dict[str, AttributeValueTypeDef] = {":participant": {"S": participant_id}}
+    if prefix:
+        condition += " AND begins_with(standings, :prefix)"
+        values[":prefix"] = {"S": prefix}
+    start: dict[str, Any] = {}
+    while True:
+        answer = db.client.query(
+            TableName=db.tables.scores,
+            KeyConditionExpression=condition,
+            ExpressionAttributeValues=values,
+            ConsistentRead=True,
+            **start,
+        )
+        yield from answer["Items"]
+        if "LastEvaluatedKey" not in answer:
+            return
+        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
