@@ -119,12 +119,12 @@ def _stack(folder: Path) -> Iterator[Stack]:
 
 
 def _archive(stack: Stack) -> str:
-    from core.archives.write import begin_archive, take_archive  # noqa: PLC0415
+    from core.archives.write import begin_archive, write_archive  # noqa: PLC0415
 
     board = stack.boards.get(_BOARD)
     with metered() as meter:
         name = begin_archive(stack.db, board, "all-time", datetime.now(UTC))
-        take_archive(stack.db, name, 1e9)
+        write_archive(stack.db, name, 1e9)
     Console().print(
         f"archive: {meter.write_units:,.0f} write units, {meter.read_units:,.0f} read units", highlight=False
     )

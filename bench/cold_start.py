@@ -12,7 +12,7 @@ import tempfile
 
 LIMIT = 2.0
 BARE = "import boto3; boto3.client('dynamodb', region_name='us-east-1')"
-ENTRIES = ("api_handler", "http_handler", "stream_handler", "tell_handler", "maintenance_handler")
+ENTRIES = ("api_handler", "http_handler", "stream_handler", "notify_handler", "maintenance_handler")
 ENVIRONMENT = {
     "LEADERBOARD_NAME_PREFIX": "bench",
     "AWS_REGION": "us-east-1",

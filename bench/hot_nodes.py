@@ -23,6 +23,7 @@ from bench.distributions import BY_NAME
 from bench.markdown import renew_section, table
 from core.domain.model import CounterMode
 from core.entries import write
+from core.storage import backoff
 from core.tree.shape import counter_shards
 
 _FILE = Path("docs/capacity.md")
@@ -85,7 +86,7 @@ def transactional(shards: int, crossings: int, held: float, *, fewer_below: bool
         elif attempt + 1 == write._ATTEMPTS:
             given_up += 1
         else:
-            delay = chance.uniform(0, min(write._MAX_DELAY, write._BASE_DELAY * 2**attempt))
+            delay = chance.uniform(0, min(backoff.LONGEST, backoff.BASE * 2**attempt))
             heapq.heappush(waiting, (now + delay, next(order), attempt + 1, since, nodes))
     count = len(took) + given_up
     return Outcome(committed_late / (_SECONDS / 2), attempts / count, given_up / count, _slow(took))

@@ -1,24 +1,23 @@
 """Boards in storage: create, read, list, change."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from core.counters.cache import REMEMBERED
 from core.domain.board import board_from_json, board_to_json, check_periods, check_time_zone
 from core.domain.buckets import check_buckets
 from core.domain.errors import LeaderboardExists, LeaderboardNotFound, Throttled, VersionConflict
 from core.domain.keys import SEPARATOR
 from core.domain.limits import MAX_BOARDS_PAGE, MAX_TITLE_BYTES, check_limit
 from core.domain.model import UNSET, Board, ClientAccess, Page, PeriodKind, RankBucket, Retention, Unset
-from core.domain.pages import decode_token, encode_token
+from core.domain.pages import decode_token, encode_token, every_item
 from core.domain.periods import change_zone
 from core.domain.rank_key import microseconds
 from core.domain.text import check_id, check_text
-from core.records.audit import AuditAction, Deed, check_reason, record
-from core.records.jobs import Chore, ask
+from core.records.audit import AuditAction, AuditContext, check_reason, record
+from core.records.jobs import Job, add_job
 from core.storage.database import Database, batch_get, lost_race
 from core.storage.tables import BOARD_INDEX
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 # All boards are listed in one index partition: creating or changing boards is the rarest of writes.
 _LISTED = "boards"
 _ATTEMPTS = 10
+_CACHED = 2_000  # boards; beyond that all are read again
 
 
 class Boards:
@@ -167,7 +167,7 @@ class Boards:
             ) from None
         return self._remember(changed)
 
-    def close(self, board_id: str, deed: Deed) -> Board:
+    def close(self, board_id: str, audit: AuditContext) -> Board:
         """Take no more submissions; other processes follow within `cache_seconds`.
 
         Raises:
@@ -177,15 +177,15 @@ class Boards:
 
         Costs a consistent read and a transaction: twice a conditional PutItem's units.
         """
-        return self._set_closed(board_id, deed, closed=True)
+        return self._set_closed(board_id, audit, closed=True)
 
-    def reopen(self, board_id: str, deed: Deed) -> Board:
+    def reopen(self, board_id: str, audit: AuditContext) -> Board:
         """Take submissions again; as `close`."""
-        return self._set_closed(board_id, deed, closed=False)
+        return self._set_closed(board_id, audit, closed=False)
 
-    def _set_closed(self, board_id: str, deed: Deed, *, closed: bool) -> Board:
+    def _set_closed(self, board_id: str, audit: AuditContext, *, closed: bool) -> Board:
         check_id("id", board_id)
-        check_reason(deed.reason)
+        check_reason(audit.reason)
         for _ in range(_ATTEMPTS):
             current = next(iter(self._fetch([board_id], consistent=True)), None)
             if current is None:
@@ -198,7 +198,7 @@ class Boards:
                 self._db.client.transact_write_items(
                     TransactItems=[
                         {"Put": self._replacing(current, changed)},
-                        *record(self._db, action, deed, board_id=board_id),
+                        *record(self._db, action, audit, board_id=board_id),
                     ]
                 )
             except self._db.client.exceptions.TransactionCanceledException as error:
@@ -208,7 +208,7 @@ class Boards:
             return self._remember(changed)
         raise Throttled("too many changes of one leaderboard at once; try again")
 
-    def delete(self, board_id: str, deed: Deed, *, size: int = 0) -> Board:
+    def delete(self, board_id: str, audit: AuditContext, *, size: int = 0) -> Board:
         """Delete a board: nobody finds it any more, its id is free, and the rest is asked for.
 
         Other processes may find it for `cache_seconds` more. `size` is noted for whoever watches the rest go.
@@ -221,14 +221,14 @@ class Boards:
         Costs a consistent read and a transaction of some 8 write units and more.
         """
         check_id("id", board_id)
-        check_reason(deed.reason)
+        check_reason(audit.reason)
         for _ in range(_ATTEMPTS):
             board = next(iter(self._fetch([board_id], consistent=True)), None)
             if board is None:
                 raise LeaderboardNotFound(f"there is no leaderboard {board_id!r}")
             details: dict[str, AttributeValueTypeDef] = {
                 "definition": {"S": board_to_json(board)},
-                "deleted_at": {"N": str(microseconds(deed.at))},
+                "deleted_at": {"N": str(microseconds(audit.at))},
                 "of": {"N": str(size)},
             }
             try:
@@ -242,8 +242,8 @@ class Boards:
                                 "ExpressionAttributeValues": _as_read(board),
                             }
                         },
-                        ask(self._db, Chore.DELETE, deletion_name(board), **details),
-                        *record(self._db, AuditAction.DELETE, deed, board_id=board_id),
+                        add_job(self._db, Job.DELETE, deletion_name(board), **details),
+                        *record(self._db, AuditAction.DELETE, audit, board_id=board_id),
                     ]
                 )
             except self._db.client.exceptions.TransactionCanceledException as error:
@@ -285,20 +285,24 @@ class Boards:
         more = "LastEvaluatedKey" in answer
         return Page(boards, encode_token("boards", boards[-1].id.encode()) if more else None)
 
+    def every(self) -> Iterator[Board]:
+        """Read all boards in the order of their ids: half a read unit for each 4 KB."""
+        return every_item(lambda token: self.page(MAX_BOARDS_PAGE, token))
+
     def _fetch(self, board_ids: Sequence[str], *, consistent: bool = False) -> list[Board]:
         keys: list[dict[str, AttributeValueTypeDef]] = [{"board": {"S": board_id}} for board_id in board_ids]
         items = batch_get(self._db, self._db.tables.boards, keys, consistent=consistent)
         return [board_from_json(item["definition"]["S"]) for item in items]
 
     def _remember(self, board: Board) -> Board:
-        if len(self._cache) > REMEMBERED:
+        if len(self._cache) > _CACHED:
             self._cache.clear()
         self._cache[board.id] = (time.monotonic() + self._cache_seconds, board)
         return board
 
 
 def deletion_name(board: Board) -> str:
-    """Name the chore of deleting what is left of a board."""
+    """Name the job of deleting what is left of a board."""
     return f"{board.id}{SEPARATOR}{board.generation}"
 
 

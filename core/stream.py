@@ -22,12 +22,12 @@ from core.counters.nodes import add_steps, counts_of, drop_guards
 from core.domain.keys import split_standings
 from core.domain.model import Board, CounterMode
 from core.domain.periods import is_expired
-from core.notifications.movers import note_moves
+from core.notifications.movers import record_movers
 from core.ranking.top import follow_top
 from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.storage.parallel import run_all
-from core.tree.changes import Change, Poison, placed, read_change
+from core.tree.changes import Change, MalformedRecord, read_change, without_foreign_shard
 from core.tree.node import Step, node_name
 from core.tree.shape import GROW_AT, Path, capacity
 from core.upkeep.rewrites import rewrite_late
@@ -65,7 +65,7 @@ def process(db: Database, boards: Boards, shard_id: str, records: Sequence[Mappi
     for record in records:
         try:
             change = read_change(record)
-        except Poison as poison:
+        except MalformedRecord as poison:
             refused += 1
             name = record.get("eventID") if isinstance(record, Mapping) else None
             _log.warning("record %s set aside: %s", name, poison)
@@ -115,9 +115,12 @@ def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes:
     # Late records of a board that is gone, or entries that go with their period: so do its counters.
     if board is None or is_expired(board, period, datetime.now(UTC)):
         return False
-    changes = [replace(one, old=placed(board, one.old), new=placed(board, one.new)) for one in changes]
+    changes = [
+        replace(one, old=without_foreign_shard(board, one.old), new=without_foreign_shard(board, one.new))
+        for one in changes
+    ]
     calls: list[Callable[[], bool | None]] = [
-        partial(note_moves, db, shard_id, board, standings, changes),
+        partial(record_movers, db, shard_id, board, standings, changes),
         partial(follow_top, db, shard_id, board, standings, changes),
     ]
     trees = Trees(db)

@@ -38,8 +38,8 @@ resource "aws_lambda_event_source_mapping" "scores" {
 }
 
 # Whose rank changes are due. A message is a tick of one order; one that fails asks for another by itself.
-resource "aws_sqs_queue" "ticks" {
-  name                       = "${var.name_prefix}-ticks"
+resource "aws_sqs_queue" "notify" {
+  name                       = "${var.name_prefix}-notify"
   visibility_timeout_seconds = 120   # twice as long as the function takes
   message_retention_seconds  = 86400 # longer than any outage: ticks are kept until they are made
   kms_master_key_id          = var.kms_key_arn
@@ -47,9 +47,9 @@ resource "aws_sqs_queue" "ticks" {
   tags                       = var.tags
 }
 
-resource "aws_lambda_event_source_mapping" "ticks" {
-  function_name    = aws_lambda_function.function["tell"].arn
-  event_source_arn = aws_sqs_queue.ticks.arn
+resource "aws_lambda_event_source_mapping" "notify" {
+  function_name    = aws_lambda_function.function["notify"].arn
+  event_source_arn = aws_sqs_queue.notify.arn
   batch_size       = 10
   tags             = var.tags
 

@@ -15,14 +15,14 @@ locals {
       api         = { zip = "api", timeout = 30, what = "Answers AppSync." }
       http        = { zip = "http", timeout = 30, what = "Answers plain HTTP." }
       stream      = { zip = "worker", timeout = 120, what = "Counts the scores' changes." }
-      tell        = { zip = "worker", timeout = 60, what = "Tells subscribers of rank changes." }
+      notify      = { zip = "worker", timeout = 60, what = "Tells subscribers of rank changes." }
       maintenance = { zip = "worker", timeout = 300, what = "Grows the counters, takes archives, deletes and erases." }
     } : name => one if name != "http" || var.http_authorization != "DISABLED"
   }
 
   environments = {
-    stream = { LEADERBOARD_TICKS_URL = aws_sqs_queue.ticks.url }
-    tell   = { LEADERBOARD_TICKS_URL = aws_sqs_queue.ticks.url, LEADERBOARD_API_URL = aws_appsync_graphql_api.api.uris["GRAPHQL"] }
+    stream = { LEADERBOARD_NOTIFY_QUEUE_URL = aws_sqs_queue.notify.url }
+    notify = { LEADERBOARD_NOTIFY_QUEUE_URL = aws_sqs_queue.notify.url, LEADERBOARD_API_URL = aws_appsync_graphql_api.api.uris["GRAPHQL"] }
   }
 }
 

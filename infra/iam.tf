@@ -17,13 +17,13 @@ locals {
       Action   = ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams"]
       Resource = ["${local.table_arns}-scores/stream/*"]
     },
-    { Effect = "Allow", Action = ["sqs:SendMessage"], Resource = [aws_sqs_queue.failed.arn, aws_sqs_queue.ticks.arn] },
+    { Effect = "Allow", Action = ["sqs:SendMessage"], Resource = [aws_sqs_queue.failed.arn, aws_sqs_queue.notify.arn] },
   ]
-  tell_statements = [
+  notify_statements = [
     {
       Effect   = "Allow"
       Action   = ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage", "sqs:SendMessage"]
-      Resource = [aws_sqs_queue.ticks.arn]
+      Resource = [aws_sqs_queue.notify.arn]
     },
     {
       Effect   = "Allow"
@@ -46,7 +46,7 @@ locals {
         }
       ],
       name == "stream" ? local.stream_statements : [],
-      name == "tell" ? local.tell_statements : [],
+      name == "notify" ? local.notify_statements : [],
       local.key_statements,
       local.tracing_statements,
     )

@@ -48,11 +48,11 @@ locals {
     "rank-changes-refused" = {
       namespace   = "Leaderboard", metric = "RankChangesRefused", statistic = "Sum", threshold = 0, periods = 1
       dimensions  = { Stack = var.name_prefix }
-      description = "AppSync refused rank changes for good: nobody will hear of them. The tell function's log says why."
+      description = "AppSync refused rank changes for good: nobody will hear of them. The notify function's log says why."
     }
     "rank-changes-late" = {
       namespace   = "AWS/SQS", metric = "ApproximateAgeOfOldestMessage", statistic = "Maximum", threshold = 60, periods = 3
-      dimensions  = { QueueName = aws_sqs_queue.ticks.name }
+      dimensions  = { QueueName = aws_sqs_queue.notify.name }
       description = "Subscribers hear of rank changes more than a minute late."
     }
     "poison-records" = {

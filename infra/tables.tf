@@ -9,7 +9,7 @@ locals {
     scores   = aws_dynamodb_table.scores
     counters = aws_dynamodb_table.counters
     boards   = aws_dynamodb_table.boards
-    archives = aws_dynamodb_table.archives
+    records  = aws_dynamodb_table.records
     receipts = aws_dynamodb_table.receipts
   }
 }
@@ -159,21 +159,21 @@ resource "aws_dynamodb_table" "boards" {
 }
 
 # Written once and read rarely: on demand always.
-resource "aws_dynamodb_table" "archives" {
-  name                        = "${var.name_prefix}-archives"
+resource "aws_dynamodb_table" "records" {
+  name                        = "${var.name_prefix}-records"
   billing_mode                = "PAY_PER_REQUEST"
-  hash_key                    = "archive"
-  range_key                   = "chunk"
+  hash_key                    = "record_set"
+  range_key                   = "record_id"
   deletion_protection_enabled = var.deletion_protection
   tags                        = var.tags
 
   attribute {
-    name = "archive"
+    name = "record_set"
     type = "S"
   }
 
   attribute {
-    name = "chunk"
+    name = "record_id"
     type = "S"
   }
 

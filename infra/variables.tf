@@ -75,30 +75,30 @@ variable "architecture" {
 }
 
 variable "memory_size" {
-  description = "MB of memory by function (api, http, stream, tell, maintenance); CPU comes with it. Those left out get 1024."
+  description = "MB of memory by function (api, http, stream, notify, maintenance); CPU comes with it. Those left out get 1024."
   type        = map(number)
   default     = {}
 
   validation {
     condition = alltrue([
       for name, size in var.memory_size :
-      contains(["api", "http", "stream", "tell", "maintenance"], name) && size >= 256 && size <= 10240
+      contains(["api", "http", "stream", "notify", "maintenance"], name) && size >= 256 && size <= 10240
     ])
-    error_message = "memory_size: for api, http, stream, tell or maintenance, from 256 to 10240."
+    error_message = "memory_size: for api, http, stream, notify or maintenance, from 256 to 10240."
   }
 }
 
 variable "reserved_concurrency" {
-  description = "Invocations at once that a function (api, http, stream, tell, maintenance) keeps for itself and may not exceed. Those left out share the account's."
+  description = "Invocations at once that a function (api, http, stream, notify, maintenance) keeps for itself and may not exceed. Those left out share the account's."
   type        = map(number)
   default     = {}
 
   validation {
     condition = alltrue([
       for name, most in var.reserved_concurrency :
-      contains(["api", "http", "stream", "tell", "maintenance"], name) && most >= 0
+      contains(["api", "http", "stream", "notify", "maintenance"], name) && most >= 0
     ])
-    error_message = "reserved_concurrency: for api, http, stream, tell or maintenance, at least 0."
+    error_message = "reserved_concurrency: for api, http, stream, notify or maintenance, at least 0."
   }
 }
 

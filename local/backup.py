@@ -28,8 +28,8 @@ from core.domain.model import Board, CounterMode
 from core.domain.periods import periods_used
 from core.ranking.queries import size
 from core.records.audit import SECRETS, adopt_secret
-from core.records.jobs import CHORES
-from core.records.table import archive_key
+from core.records.jobs import JOBS
+from core.records.table import record_key
 from core.storage.clock import now_ms
 from core.storage.database import Database, batch_write
 from core.storage.parallel import batched
@@ -42,7 +42,7 @@ from local.import_checkpoint import PREFIX
 from local.import_report import progress
 from local.stack import Stack, add_target, opened
 
-_SEGMENTS = {"boards": 1, "archives": 2, "receipts": 2, "scores": 6}
+_SEGMENTS = {"boards": 1, "records": 2, "receipts": 2, "scores": 6}
 _STATE = "backup.json"
 _RESTORES = "~restore"
 _VERSION = 1
@@ -118,13 +118,13 @@ def back_up(db: Database, folder: Path) -> Sequence[Part]:
         lock = threading.Lock()
         with progress(f"backing up to {folder}", _estimate(db)) as tell:
 
-            def note() -> None:
+            def save_progress() -> None:
                 with lock:
                     _note(db, folder, parts)
                     tell(sum(part.items for part in parts))
 
             with ThreadPoolExecutor(max_workers=len(parts)) as threads:
-                for _ in threads.map(partial(_read_part, db, folder, note), parts):
+                for _ in threads.map(partial(_read_part, db, folder, save_progress), parts):
                     pass
     except OSError as error:
         raise StackError(f"cannot write {folder}: {error.strerror}") from None
@@ -165,9 +165,9 @@ def restore(stack: Stack, folder: Path) -> tuple[int, int]:
     for board in boards:
         _put_board(stack.db, board)
     for part in parts:
-        if part.table == "archives":
-            chores = (item for item in read_items(folder / part.file) if _is_chore(item))
-            batch_write(stack.db, stack.db.tables.archives, [{"PutRequest": {"Item": one}} for one in chores])
+        if part.table == "records":
+            jobs = (item for item in read_items(folder / part.file) if _is_chore(item))
+            batch_write(stack.db, stack.db.tables.records, [{"PutRequest": {"Item": one}} for one in jobs])
     _note_progress(stack.db, backup_id, "complete", total)
     return len(boards), entries
 
@@ -205,7 +205,7 @@ def _note(db: Database, folder: Path, parts: Sequence[Part]) -> None:
     write_json(state, known | {"parts": [asdict(part) for part in parts]})
 
 
-def _read_part(db: Database, folder: Path, note: Callable[[], object], part: Part) -> None:
+def _read_part(db: Database, folder: Path, save_progress: Callable[[], object], part: Part) -> None:
     path = folder / part.file
     while not part.complete:
         goes_on: dict[str, Any] = {"ExclusiveStartKey": part.start} if part.start else {}
@@ -222,7 +222,7 @@ def _read_part(db: Database, folder: Path, note: Callable[[], object], part: Par
         part.complete = part.start is None
         if part.complete:
             part.sha256 = digest(path)
-        note()
+        save_progress()
 
 
 def _estimate(db: Database) -> int:
@@ -286,7 +286,7 @@ def _write_part(
         count += len(some)
         if count > written:
             for item in some:
-                if item.get("archive") == {"S": SECRETS}:
+                if item.get("record_set") == {"S": SECRETS}:
                     adopt_secret(db, bytes(item["secret"]["B"]))
             kept = [_as_of_now(item) if part.table == "scores" else item for item in some if _lasts(item)]
             puts: Any = [{"PutRequest": {"Item": item}} for item in kept]
@@ -305,25 +305,25 @@ def _lasts(item: dict[str, Any]) -> bool:
 
     The stack's own secret stays too: its own records are found by that. And what was under way comes last.
     """
-    kept_out = item.get("archive", {}).get("S", "").startswith((PREFIX, _RESTORES, SECRETS))
+    kept_out = item.get("record_set", {}).get("S", "").startswith((PREFIX, _RESTORES, SECRETS))
     return not (kept_out or _is_chore(item))
 
 
 def _is_chore(item: dict[str, Any]) -> bool:
-    return bool(item.get("archive") == {"S": CHORES})
+    return bool(item.get("record_set") == {"S": JOBS})
 
 
 def _progress(db: Database, backup_id: str, what: str) -> int | None:
-    key = archive_key(f"{_RESTORES}#{backup_id}", what)
-    item = db.client.get_item(TableName=db.tables.archives, Key=key, ConsistentRead=True).get("Item")
+    key = record_key(f"{_RESTORES}#{backup_id}", what)
+    item = db.client.get_item(TableName=db.tables.records, Key=key, ConsistentRead=True).get("Item")
     return int(item["items"]["N"]) if item else None
 
 
 def _note_progress(db: Database, backup_id: str, what: str, count: int) -> None:
     db.client.put_item(
-        TableName=db.tables.archives,
+        TableName=db.tables.records,
         Item={
-            **archive_key(f"{_RESTORES}#{backup_id}", what),
+            **record_key(f"{_RESTORES}#{backup_id}", what),
             "items": {"N": str(count)},
             "expires_at": {"N": str(int(time.time()) + 30 * 86_400)},
         },

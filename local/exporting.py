@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from core.archives.read import archive_entries
-from core.archives.write import find_archive
+from core.archives.write import read_archive
 from core.domain.errors import ArchiveNotFound
 from core.domain.limits import MAX_PAGE
 from core.domain.model import Board, Entry, Page
@@ -91,7 +91,7 @@ def _source(stack: Stack, args: argparse.Namespace) -> tuple[Board, int, Pages]:
             size(stack.db, board, period),
             lambda token: entries(stack.db, board, period, MAX_PAGE, token),
         )
-    found = find_archive(stack.db, args.archive) if args.archive else None
+    found = read_archive(stack.db, args.archive) if args.archive else None
     if found is None or "size" not in found[1]:
         raise ArchiveNotFound(f"there is no archive {args.archive!r}, or it is not complete yet")
     about, state = found

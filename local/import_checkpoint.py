@@ -15,7 +15,7 @@ from typing import Any
 
 from core.domain.keys import SEPARATOR
 from core.domain.model import Board
-from core.records.table import archive_key
+from core.records.table import record_key
 from core.storage.database import Database
 from core.storage.tables import TTL_ATTRIBUTE
 
@@ -30,10 +30,8 @@ class Checkpoint:
 
     def __init__(self, db: Database, board: Board, source: str) -> None:
         self._db = db
-        self._key = archive_key(SEPARATOR.join((PREFIX, board.id, board.generation)), source)
-        item = db.client.get_item(TableName=db.tables.archives, Key=self._key, ConsistentRead=True).get(
-            "Item"
-        )
+        self._key = record_key(SEPARATOR.join((PREFIX, board.id, board.generation)), source)
+        item = db.client.get_item(TableName=db.tables.records, Key=self._key, ConsistentRead=True).get("Item")
         self._upto = int(item["upto"]["N"]) if item else 0
         self._refused = {int(number["N"]) for number in item["refused"]["L"]} if item else set()
         self._given: deque[int] = deque()
@@ -67,12 +65,12 @@ class Checkpoint:
 
     def finish(self) -> None:
         """Forget the note: the import is through, and the same one later is looked at anew."""
-        self._db.client.delete_item(TableName=self._db.tables.archives, Key=self._key)
+        self._db.client.delete_item(TableName=self._db.tables.records, Key=self._key)
 
     def _note(self) -> None:
         refused: list[Any] = [{"N": str(number)} for number in sorted(self._refused) if number <= self._upto]
         self._db.client.put_item(
-            TableName=self._db.tables.archives,
+            TableName=self._db.tables.records,
             Item={
                 **self._key,
                 "upto": {"N": str(self._upto)},

@@ -13,8 +13,8 @@ from core.domain.errors import LeaderboardNotFound
 from core.domain.keys import SEPARATOR
 from core.domain.periods import ALL_TIME
 from core.ranking.queries import size
-from core.records.audit import Deed, all_records
-from core.records.jobs import Chore, Item, left
+from core.records.audit import AuditContext, all_records
+from core.records.jobs import Item, Job, pending_jobs
 from core.upkeep.deletion import delete_rest
 from local.errors import StackError
 from local.import_report import plain_console, progress
@@ -49,9 +49,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     audit.set_defaults(func=_audit)
 
 
-def deed(reason: str | None = None) -> Deed:
+def audit(reason: str | None = None) -> AuditContext:
     """Say for the record who runs a command now, and why."""
-    return Deed(actor=getpass.getuser(), at=datetime.now(UTC), reason=reason)
+    return AuditContext(actor=getpass.getuser(), at=datetime.now(UTC), reason=reason)
 
 
 def _delete(args: argparse.Namespace) -> int:
@@ -65,7 +65,7 @@ def _delete(args: argparse.Namespace) -> int:
         else:
             entries = size(stack.db, board, ALL_TIME)
             _confirm(args, entries)
-            stack.boards.delete(board.id, deed(args.reason), size=entries)
+            stack.boards.delete(board.id, audit(args.reason), size=entries)
             names = [deletion_name(board)]
         for name in names:
             _finish(stack, name, args.board)
@@ -83,24 +83,26 @@ def _confirm(args: argparse.Namespace, entries: int) -> None:
 
 def _finish(stack: Stack, name: str, board_id: str) -> None:
     """Delete what a board held, until nothing is left but to look once more for what late writers left."""
-    chore = _chore(stack, name)
-    total = int(chore["of"]["N"]) if chore else 0
+    job = _chore(stack, name)
+    total = int(job["of"]["N"]) if job else 0
     with progress(f"deleting {board_id}", total) as tell:
-        while chore is not None:
-            finished = delete_rest(stack.db, name, chore, _STEP_SECONDS, lambda gone: tell(min(gone, total)))
-            chore = _chore(stack, name)
-            if finished or (chore and "looked_through" in chore):
+        while job is not None:
+            finished = delete_rest(stack.db, name, job, _STEP_SECONDS, lambda gone: tell(min(gone, total)))
+            job = _chore(stack, name)
+            if finished or (job and "looked_through" in job):
                 break
-    gone = int(chore["gone"]["N"]) if chore and "gone" in chore else total
+    gone = int(job["gone"]["N"]) if job and "gone" in job else total
     print(f"{board_id} is deleted, {gone:,} entries; what late writers leave, maintenance takes")  # noqa: T201
 
 
 def _chore(stack: Stack, name: str) -> Item | None:
-    return next((item for _, one, item in left(stack.db, Chore.DELETE) if one == name), None)
+    return next((item for _, one, item in pending_jobs(stack.db, Job.DELETE) if one == name), None)
 
 
 def _unfinished(stack: Stack, board_id: str) -> list[str]:
-    return [name for _, name, _ in left(stack.db, Chore.DELETE) if name.rpartition(SEPARATOR)[0] == board_id]
+    return [
+        name for _, name, _ in pending_jobs(stack.db, Job.DELETE) if name.rpartition(SEPARATOR)[0] == board_id
+    ]
 
 
 def _audit(args: argparse.Namespace) -> int:

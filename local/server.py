@@ -18,9 +18,9 @@ from core.storage.tables import create_tables
 from local import ADMIN_KEY, PUBLIC_KEY, graphiql, maintenance, sockets, tokens, web
 from local.engine import Engine, running_engine, temporary_folder
 from local.errors import StackError
+from local.notifier import Notifier
 from local.stack import RunningStack, connect_local, recorded
 from local.stream_reader import StreamReader, connect_streams
-from local.ticker import Ticker
 from resolvers.auth import Credentials, Role
 from resolvers.http import Backend, serve
 from resolvers.hub import Hub
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         keys = {ADMIN_KEY: Role.ADMIN, PUBLIC_KEY: Role.PUBLIC}
         credentials = Credentials(keys, partial(tokens.read, tokens.read_secret(folder)))
         backend = Backend(db, boards, credentials)
-        ticker = Ticker(
+        ticker = Notifier(
             db, boards, partial(_publish, backend.hub, Publisher(running.url, with_key(ADMIN_KEY)))
         )
         stack.enter_context(_consumer(db, boards, engine, ticker))
@@ -85,7 +85,7 @@ def _publish(hub: Hub, publisher: Publisher, events: Sequence[Event]) -> Publish
 
 
 @contextlib.contextmanager
-def _consumer(db: Database, boards: Boards, engine: Engine, ticker: Ticker) -> Iterator[None]:
+def _consumer(db: Database, boards: Boards, engine: Engine, ticker: Notifier) -> Iterator[None]:
     """Count the stream and tell of it, keep the engine's copy short, grow the counters, for the block."""
 
     def trim(counted: str) -> None:

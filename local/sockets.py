@@ -31,7 +31,7 @@ _CLOSING_SECONDS = 10.0
 def routes(
     backend: Backend, keep_alive_seconds: float = KEEP_ALIVE_SECONDS, max_waiting: int = MAX_WAITING
 ) -> list[BaseRoute]:
-    """Give the routes of both protocols, told apart by the subprotocol that a client offers."""
+    """Give the routes of both protocols, told apart by the subprotocol that a client attempts."""
     transport = _TransportWs(backend)
 
     async def connect(socket: WebSocket) -> None:

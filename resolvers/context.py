@@ -8,7 +8,7 @@ from typing import TypeVar
 import strawberry
 
 from core.boards import Boards, OpenBoards
-from core.records.audit import Deed
+from core.records.audit import AuditContext
 from core.storage.database import Database
 from resolvers.auth import Caller, Role
 from resolvers.hub import Events, Hub, Reader
@@ -41,9 +41,9 @@ class Context:
         """Give the present instant, in UTC."""
         return datetime.now(UTC)
 
-    def deed(self, reason: str | None = None) -> Deed:
+    def audit(self, reason: str | None = None) -> AuditContext:
         """Say for the record who does something now, and why."""
-        return Deed(actor=self.caller.name, at=self.now(), reason=reason)
+        return AuditContext(actor=self.caller.name, at=self.now(), reason=reason)
 
     async def subscribe(self, kind: type[T], arguments: Mapping[str, object]) -> Events[T]:
         """Begin a subscription: no event is missed from when it is acknowledged."""

@@ -46,7 +46,7 @@ class Events(Generic[T]):
         self._leave = leave
         self._queue: asyncio.Queue[T] = asyncio.Queue()
 
-    def offer(self, event: T) -> None:
+    def attempt(self, event: T) -> None:
         """Let an event wait to be sent; one that finds no room is lost, and with it the connection."""
         if self._reader.take():
             self._queue.put_nowait(event)
@@ -97,12 +97,12 @@ class Hub:
         return events
 
     def publish(self, event: object) -> None:
-        """Offer an event to all whose arguments it matches."""
+        """Attempt an event to all whose arguments it matches."""
         for (kind, given), listening in self._listening.items():
             if isinstance(event, kind):
                 values = tuple(getattr(event, name) for name in given)
                 for events in listening.get(values, ()):
-                    events.offer(event)
+                    events.attempt(event)
 
     def count(self) -> int:
         """Count the subscriptions; any thread may ask."""

@@ -15,5 +15,5 @@ _SECONDS = 45.0  # it is started each minute, and may run for five
 def handler(_event: object, context: object) -> None:
     """Take trees, archives and what is to go a step further."""
     with request(_settings, context, "maintenance"):
-        growing, chores = _maintenance.run(_SECONDS)
-        emit_metrics(_settings, {"GrowingTrees": (growing, "Count"), "Chores": (chores, "Count")})
+        growing, jobs = _maintenance.run(_SECONDS)
+        emit_metrics(_settings, {"GrowingTrees": (growing, "Count"), "Jobs": (jobs, "Count")})

@@ -7,7 +7,7 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from core.archives.write import begin_archive, take_archive
+from core.archives.write import begin_archive, write_archive
 from core.domain.errors import LeaderboardNotFound
 from core.domain.periods import ALL_TIME, resolve_period
 from core.entries import edit
@@ -86,7 +86,7 @@ class Mutation:
     ) -> Leaderboard:
         """Close a board."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.close, board_id, context.deed(given(reason)))
+        board = await asyncio.to_thread(context.boards.close, board_id, context.audit(given(reason)))
         return Leaderboard.of(board)
 
     @strawberry.mutation(
@@ -97,7 +97,7 @@ class Mutation:
     ) -> Leaderboard:
         """Reopen a board."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.reopen, board_id, context.deed(given(reason)))
+        board = await asyncio.to_thread(context.boards.reopen, board_id, context.audit(given(reason)))
         return Leaderboard.of(board)
 
     @strawberry.mutation(
@@ -110,7 +110,7 @@ class Mutation:
     ) -> Leaderboard:
         """Delete a board."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.delete, board_id, context.deed(given(reason)))
+        board = await asyncio.to_thread(context.boards.delete, board_id, context.audit(given(reason)))
         return Leaderboard.of(board)
 
     @strawberry.mutation(
@@ -122,15 +122,15 @@ class Mutation:
     async def submit_score(
         self,
         info: Info,
-        offer: Annotated[
+        attempt: Annotated[
             SubmitScoreInput, strawberry.argument(name="input", description="The score to submit.")
         ],
     ) -> Submission:
         """Submit a score."""
-        submission = offer.submission()
+        submission = attempt.submission()
         context = info.context
-        board = await asyncio.to_thread(context.boards.get, offer.leaderboard_id)
-        context.caller.check_submits(board, offer.participant_id)
+        board = await asyncio.to_thread(context.boards.get, attempt.leaderboard_id)
+        context.caller.check_submits(board, attempt.participant_id)
         result = await asyncio.to_thread(submit_score, context.db, board, submission, now=context.now())
         return Submission.of(board, result)
 
@@ -189,8 +189,8 @@ class Mutation:
         """Remove a participant's entries."""
         context = info.context
         board = await asyncio.to_thread(context.boards.get, leaderboard_id)
-        deed = context.deed(given(reason))
-        entry = await asyncio.to_thread(moderate.remove_entry, context.db, board, participant_id, deed)
+        audit = context.audit(given(reason))
+        entry = await asyncio.to_thread(moderate.remove_entry, context.db, board, participant_id, audit)
         return Entry.of(entry, standing=False) if entry else None
 
     @strawberry.mutation(
@@ -208,8 +208,8 @@ class Mutation:
         """Hide a participant's entries."""
         context = info.context
         board = await asyncio.to_thread(context.boards.get, leaderboard_id)
-        deed = context.deed(given(reason))
-        entry = await asyncio.to_thread(moderate.hide_entry, context.db, board, participant_id, deed)
+        audit = context.audit(given(reason))
+        entry = await asyncio.to_thread(moderate.hide_entry, context.db, board, participant_id, audit)
         return Entry.of(entry)
 
     @strawberry.mutation(
@@ -222,8 +222,8 @@ class Mutation:
         """Restore a participant's entries."""
         context = info.context
         board = await asyncio.to_thread(context.boards.get, leaderboard_id)
-        deed = context.deed(given(reason))
-        entry = await asyncio.to_thread(moderate.restore_entry, context.db, board, participant_id, deed)
+        audit = context.audit(given(reason))
+        entry = await asyncio.to_thread(moderate.restore_entry, context.db, board, participant_id, audit)
         return Entry.of(entry)
 
     @strawberry.mutation(
@@ -241,7 +241,7 @@ class Mutation:
         """Erase a participant."""
         context = info.context
         removed = await asyncio.to_thread(
-            forget.forget_participant, context.db, context.boards, participant_id, context.deed()
+            forget.forget_participant, context.db, context.boards, participant_id, context.audit()
         )
         return ForgottenParticipant(id=participant_id, entries_removed=removed)
 
@@ -269,7 +269,7 @@ class Mutation:
         name = await asyncio.to_thread(
             begin_archive, context.db, board, key, context.now(), limit=given(limit)
         )
-        archive = await asyncio.to_thread(take_archive, context.db, name, _TAKING_SECONDS)
+        archive = await asyncio.to_thread(write_archive, context.db, name, _TAKING_SECONDS)
         if archive is None:
             raise LeaderboardNotFound(f"there is no leaderboard {leaderboard_id!r}")
         return Archive.of(archive)

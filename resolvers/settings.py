@@ -13,15 +13,15 @@ from core.storage.database import Database, Tables, connect
 class Settings:
     """The stack that a function belongs to, whether its calls are traced, and how new boards keep things.
 
-    `ticks_url` is the queue that says whose rank changes are due, `api_url` where they are published; each is
-    empty for a function that has nothing to do with it.
+    `notify_queue_url` is the queue of standings whose rank changes are due, `api_url` the API that publishes
+    them; each is empty for a function that does not need it.
     """
 
     name_prefix: str
     region: str
     tracing: bool
     retention: Retention
-    ticks_url: str
+    notify_queue_url: str
     api_url: str
 
     @classmethod
@@ -29,7 +29,7 @@ class Settings:
         """Read LEADERBOARD_NAME_PREFIX, LEADERBOARD_TRACING ("true" or not) and Lambda's own AWS_REGION.
 
         And LEADERBOARD_RETENTION, a JSON object of what differs from the defaults of `Retention`.
-        LEADERBOARD_TICKS_URL and LEADERBOARD_API_URL are those of functions that tell of rank changes.
+        LEADERBOARD_NOTIFY_QUEUE_URL and LEADERBOARD_API_URL are those of functions that tell of rank changes.
 
         Raises:
             KeyError: naming the variable that is missing.
@@ -39,7 +39,7 @@ class Settings:
             region=environment["AWS_REGION"],
             tracing=environment.get("LEADERBOARD_TRACING") == "true",
             retention=Retention(**json.loads(environment.get("LEADERBOARD_RETENTION", "{}"))),
-            ticks_url=environment.get("LEADERBOARD_TICKS_URL", ""),
+            notify_queue_url=environment.get("LEADERBOARD_NOTIFY_QUEUE_URL", ""),
             api_url=environment.get("LEADERBOARD_API_URL", ""),
         )
 

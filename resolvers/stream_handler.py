@@ -8,15 +8,15 @@ from core.boards import Boards
 from core.notifications.notifier import Again
 from core.storage.database import Meter, metered
 from core.stream import BatchReport, process
+from resolvers.notify_queue import NotifyQueue
 from resolvers.observability import configure_logging, emit_metrics, request
 from resolvers.settings import Settings
-from resolvers.ticks import Ticks
 
 configure_logging()
 _settings = Settings.from_environment()
 _db = _settings.connect()
 _boards = Boards(_db)
-_ticks = Ticks(_settings)
+_queue = NotifyQueue(_settings)
 
 
 def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
         if records:  # none at the end of a window
             with metered() as meter:
                 report = process(_db, _boards, event["shardId"], records)
-            _ticks.want((standings, Again(0)) for standings in report.due)
+            _queue.want((standings, Again(0)) for standings in report.due)
             _measure(report, meter)
     return {"state": {}}  # a window's consumer must give one; all of ours is in the tables
 

@@ -36,7 +36,7 @@ API = [
 ZIPS = {
     "api": (["api_handler"], API),
     "http": (["http_handler"], [*API, "starlette", "anyio", "idna", "mangum"]),
-    "worker": (["stream_handler", "tell_handler", "maintenance_handler"], WORKER),
+    "worker": (["stream_handler", "notify_handler", "maintenance_handler"], WORKER),
 }
 DATA = {"resolvers.appsync": "resolvers/appsync_fields.json"}
 # Not needed to run: what installers leave, scripts, and wrapt's C code, without which it works as well.

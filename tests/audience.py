@@ -7,7 +7,7 @@ from typing import Any
 from core.domain.model import Board
 from core.domain.rank_key import participant_of, score_bytes
 from core.notifications.events import Event, Published, RankChange, TopChange
-from core.notifications.notifier import tell
+from core.notifications.notifier import notify
 from core.storage.database import Database
 from tests.deliveries import Deliveries
 from tests.interleaving import Killed, Process, World
@@ -62,7 +62,7 @@ def places(board: Board, keys: Sequence[bytes]) -> dict[str, tuple[int, str]]:
 
 @dataclass
 class Teller:
-    """Ticks of one order, made when they are due, by processes that race, fail to publish and die."""
+    """NotifyQueue of one order, made when they are due, by processes that race, fail to publish and die."""
 
     world: World
     board: Board
@@ -113,7 +113,7 @@ class Teller:
             self.audience.hear([event for event in unsure if self.world.random.random() < 0.5])
             return Published(published.done, unsure)
 
-        again = tell(db, self.board, self.standings, publish, looks=looks)
+        again = notify(db, self.board, self.standings, publish, looks=looks)
         if again:
             self.later.append((self.world.now + int(again.after * 1000) + 1, again.looks))
 

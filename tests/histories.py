@@ -92,14 +92,14 @@ class Life:
         chance = self.world.random
         for _ in range(self.writes):
             participant = chance.choice(PARTICIPANTS)
-            deed = chance.randrange(10)
-            if deed < 7:
+            audit = chance.randrange(10)
+            if audit < 7:
                 offered = Submission(participant, [str(chance.choice(SCORES))])
                 submit_score(writer.db, self.board, offered, now=instant(self.world))
-            elif deed == 7:
+            elif audit == 7:
                 remove_entry(writer.db, self.board, participant, LONG_AGO)
             else:
-                self.take_away(writer.db, participant, "rank_shard" if deed == 8 else "written_at")
+                self.take_away(writer.db, participant, "rank_shard" if audit == 8 else "written_at")
             if self.pause:
                 writer.sleep(chance.random() * self.pause)
 

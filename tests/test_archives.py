@@ -10,12 +10,12 @@ import pytest
 
 from core.archives import read, write
 from core.archives.read import archive_entries, archives_page
-from core.archives.write import begin_archive, take_archive
+from core.archives.write import begin_archive, write_archive
 from core.boards import Boards
 from core.domain.errors import ArchiveNotFound, InvalidInput
 from core.domain.model import Archive, Page, RankBucket, ScorePolicy
-from core.records.jobs import left
-from core.records.table import query_archive
+from core.records.jobs import pending_jobs
+from core.records.table import query_records
 from core.storage.database import Database, metered
 from tests.dying import dying_at_each_request
 from tests.graphql_api import Api
@@ -36,7 +36,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 def take(twin: Twin, limit: int | None = None, db: Database | None = None) -> str:
     db = db or twin.db
     name = begin_archive(db, twin.board, ALL_TIME, NOW, limit=limit)
-    archive = take_archive(db, name, FOR_EVER)
+    archive = write_archive(db, name, FOR_EVER)
     assert archive
     assert archive.complete
     return name
@@ -114,14 +114,14 @@ def test_scores_of_any_kind_and_texts_of_any_size_come_back(db: Database, boards
         ],
     )
     long = '"' + "é" * 511 + '"'
-    offers = [
+    attempts = [
         Submission(
             f"\U0001f3c1{at}", [f"{-(2**63) + at}", "-0.000000000000000001"], NOW, "\u0639" * 128, long
         )
         for at in range(9)
     ]
-    for offer in offers:
-        submit_score(db, twin.board, offer, now=NOW)
+    for attempt in attempts:
+        submit_score(db, twin.board, attempt, now=NOW)
     name = take(twin)
     found = [entry for entry, _ in archive_entries(db, name, 100).items]
     assert [one.score for one in found] == [(-(2**63) + at, -1) for at in range(8, -1, -1)]
@@ -139,7 +139,7 @@ def test_a_large_text_makes_chunks_shorter(
         twin.submit(f"p{number}", 5)
     name = take(twin)
     check_archive(db, name, frozen(twin))
-    assert len(list(query_archive(db, name, prefix="rows "))) == 3
+    assert len(list(query_records(db, name, prefix="rows "))) == 3
 
 
 @pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.thorough)])
@@ -158,8 +158,8 @@ def test_dying_anywhere_and_taking_again_leaves_one_complete_archive(
     def compare(twin: Twin) -> None:
         [archive] = listed(twin)
         check_archive(db, archive.id, twin.oracle)
-        assert len(list(query_archive(db, archive.id, prefix="rows "))) == 3
-        assert not left(db)
+        assert len(list(query_records(db, archive.id, prefix="rows "))) == 3
+        assert not pending_jobs(db)
 
     assert dying_at_each_request(db, begin, do, compare, step) > 5
 
@@ -169,14 +169,14 @@ def test_nothing_is_seen_of_an_archive_before_it_is_complete(db: Database, board
     for number in range(9):
         twin.submit(f"p{number}", number)
     name = begin_archive(db, twin.board, ALL_TIME, NOW)
-    part = take_archive(db, name, 0)
+    part = write_archive(db, name, 0)
     assert part
     assert (part.complete, part.size) == (False, 4)
     assert listed(twin) == []
     with pytest.raises(ArchiveNotFound):
         archive_entries(db, name, 10)
     assert begin_archive(db, twin.board, ALL_TIME, NOW + timedelta(seconds=20)) == name
-    assert take_archive(db, name, FOR_EVER) == take_archive(db, name, FOR_EVER) == listed(twin)[0]
+    assert write_archive(db, name, FOR_EVER) == write_archive(db, name, FOR_EVER) == listed(twin)[0]
     check_archive(db, name, twin.oracle)
 
 
@@ -189,7 +189,7 @@ def test_two_who_take_one_archive_do_not_spoil_it(
         twin.submit(f"p{number:02}", number)
     name = begin_archive(db, twin.board, ALL_TIME, NOW)
     read_run = write.read_run
-    turns = [lambda: take_archive(db, name, 0), lambda: twin.submit("p13", 40, at=1)] * 2
+    turns = [lambda: write_archive(db, name, 0), lambda: twin.submit("p13", 40, at=1)] * 2
 
     def read_while_others_work(*arguments: Any, **named: Any) -> Any:
         found = read_run(*arguments, **named)
@@ -198,7 +198,7 @@ def test_two_who_take_one_archive_do_not_spoil_it(
         return found
 
     monkeypatch.setattr(write, "read_run", read_while_others_work)
-    take_archive(db, name, FOR_EVER)
+    write_archive(db, name, FOR_EVER)
     found = archive_entries(db, name, 100)
     assert [entry.participant_id for entry, _ in found.items] == [
         f"p{number:02}" for number in range(13, -1, -1)
@@ -211,9 +211,9 @@ def test_who_falls_back_while_an_archive_is_taken_is_in_it_once(db: Database, bo
     for number in range(9):
         twin.submit(f"p{number}", number)
     name = begin_archive(db, twin.board, ALL_TIME, NOW)
-    take_archive(db, name, 0)
+    write_archive(db, name, 0)
     twin.submit("p8", 0, at=1)
-    archive = take_archive(db, name, FOR_EVER)
+    archive = write_archive(db, name, FOR_EVER)
     found = archive_entries(db, name, 100).items
     assert [entry.participant_id for entry, _ in found] == [f"p{number}" for number in range(8, -1, -1)]
     assert archive
@@ -243,7 +243,7 @@ def test_bad_input_is_refused(db: Database, boards: Boards) -> None:
     for limit in (0, -1, 10**9):
         with pytest.raises(InvalidInput, match="limit"):
             begin_archive(db, twin.board, ALL_TIME, NOW, limit=limit)
-    assert not left(db)
+    assert not pending_jobs(db)
     for name in ("", "x", "a#b", f"{twin.standings}#end"):
         with pytest.raises(ArchiveNotFound):
             archive_entries(db, name, 10)

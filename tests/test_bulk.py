@@ -14,22 +14,22 @@ from typing import Any
 import pytest
 
 from core.archives.read import archive_entries, archives_page
-from core.archives.write import begin_archive, take_archive
+from core.archives.write import begin_archive, write_archive
 from core.boards import Boards
 from core.counters.cache import CounterCache
 from core.domain.board import ComponentInput
 from core.domain.errors import EntryRemoved
 from core.domain.model import Board, CounterMode, Entry, PeriodKind, ScoreKind, ScorePolicy, SortOrder
-from core.maintenance import Maintenance
+from core.maintenance import PERIOD_END_HOOKS, Maintenance
 from core.moderation.forget import forget_participant
 from core.moderation.moderate import hide_entry, remove_entry, restore_entry
 from core.ranking.queries import entries, size
 from core.ranking.ranks import rank_entries
-from core.records.audit import Deed, all_records
+from core.records.audit import AuditContext, all_records
 from core.storage.database import Database, Tables, connect
 from core.storage.tables import create_tables
 from core.submissions.submit import Submission, submit_score
-from core.upkeep.period_ends import archive_ended
+from core.upkeep.period_ends import call_period_end_hooks
 from local import backup, exporting, importing
 from local.backup import back_up, restore
 from local.engine import Engine
@@ -40,7 +40,7 @@ from tests.dying import Killed, MortalClient
 from tests.test_deletion import scan
 from tests.twin import ALL_TIME, NOW, Twin, submit_to
 
-DEED = Deed("ops", NOW, "why")
+DEED = AuditContext("ops", NOW, "why")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def other(engine: Engine) -> Iterator[Stack]:
     )
     create_tables(db)
     yield stack_of(db, Boards(db, cache_seconds=0))
-    for name in (tables.scores, tables.counters, tables.boards, tables.archives, tables.receipts):
+    for name in (tables.scores, tables.counters, tables.boards, tables.records, tables.receipts):
         db.client.delete_table(TableName=name)
 
 
@@ -91,10 +91,10 @@ def import_file(run: Callable[..., int], stack: Stack, file: Path, board: Board,
 
 def lines(db: Database, board: Board, period: str = ALL_TIME) -> list[tuple[Any, ...]]:
     found: list[Entry] = list(entries(db, board, period, 1000).items)
-    placed = rank_entries(db, board, period, found)
+    without_foreign_shard = rank_entries(db, board, period, found)
     return [
         (one.participant_id, one.score, one.achieved_at, one.display_name, one.metadata, rank and rank.rank)
-        for one, rank in zip(found, placed, strict=True)
+        for one, rank in zip(found, without_foreign_shard, strict=True)
     ]
 
 
@@ -143,7 +143,7 @@ def test_an_archive_is_exported_as_it_was(stack: Stack, run: Callable[..., int],
     for number in range(5):
         twin.submit(f"p{number}", number)
     name = begin_archive(db, twin.board, ALL_TIME, NOW)
-    take_archive(db, name, 1e9)
+    write_archive(db, name, 1e9)
     then = lines(db, twin.board)
     twin.submit("p0", 9, at=1)
     file = tmp_path / "archive.jsonl"
@@ -166,7 +166,7 @@ def fill(db: Database, boards: Boards) -> list[Board]:
         submit_to(db, made[1].board, f"p{number}", (number // 2,), NOW)
     hide_entry(db, made[0].board, "p3", DEED)
     remove_entry(db, made[0].board, "p4", DEED)
-    take_archive(db, begin_archive(db, made[0].board, ALL_TIME, NOW), 1e9)
+    write_archive(db, begin_archive(db, made[0].board, ALL_TIME, NOW), 1e9)
     boards.close("best", DEED)
     return [boards.get(twin.board.id) for twin in made]
 
@@ -194,9 +194,9 @@ def written(db: Database) -> list[str]:
     """All that is truth, however it came there: without the times of writing and what a restore notes."""
     return sorted(
         repr(sorted((name, value) for name, value in item.items() if name != "written_at"))
-        for table in (db.tables.scores, db.tables.boards, db.tables.archives)
+        for table in (db.tables.scores, db.tables.boards, db.tables.records)
         for item in scan(db, table)
-        if not str(item.get("archive", "")).startswith("{'S': '~restore")
+        if not str(item.get("record_set", "")).startswith("{'S': '~restore")
     )
 
 
@@ -259,10 +259,10 @@ def test_a_restore_that_dies_anywhere_goes_on_and_ends_exact(
     monkeypatch.setattr(backup, "_NOTE_EVERY", 5)
     expected = written(stack.db)
     for dies_at in range(1, 60, step):
-        for table in ("scores", "counters", "boards", "archives"):
+        for table in ("scores", "counters", "boards", "records"):
             for item in scan(other.db, getattr(other.db.tables, table)):
                 keys = {"scores": ("participant", "standings"), "counters": ("standings", "node")}
-                names = keys.get(table, ("board",) if table == "boards" else ("archive", "chunk"))
+                names = keys.get(table, ("board",) if table == "boards" else ("record_set", "record_id"))
                 other.db.client.delete_item(
                     TableName=getattr(other.db.tables, table), Key={name: item[name] for name in names}
                 )
@@ -322,7 +322,7 @@ def test_after_a_restore_records_of_before_and_of_the_backup_can_be_forgotten(
     back_up(stack.db, tmp_path)
     there = Twin.make(other.db, other.boards, id="there").board
     submit_to(other.db, there, "p4", (1,), NOW)
-    hide_entry(other.db, there, "p4", Deed("ops", NOW, "p4 cheats"))
+    hide_entry(other.db, there, "p4", AuditContext("ops", NOW, "p4 cheats"))
     restore(other, tmp_path)
     assert [one.participant_id for one in all_records(other.db, "there")] == ["p4"]
     assert "p4" in [one.participant_id for one in all_records(other.db, "sums")]
@@ -337,7 +337,7 @@ def test_after_a_restore_records_of_before_and_of_the_backup_can_be_forgotten(
 def test_what_is_not_whole_yet_is_not_archived_while_it_is_restored(
     stack: Stack, other: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither by a chore that came with the backup, nor because a period has ended meanwhile."""
+    """Neither by a job that came with the backup, nor because a period has ended meanwhile."""
     daily = Twin.make(stack.db, stack.boards, id="daily", periods=[PeriodKind.ALL_TIME, PeriodKind.DAILY])
     for number in range(20):
         submit_to(stack.db, daily.board, f"p{number}", (number,), NOW)
@@ -347,7 +347,7 @@ def test_what_is_not_whole_yet_is_not_archived_while_it_is_restored(
 
     def maintain() -> None:
         Maintenance(other.db, other.boards).run(1e9)
-        archive_ended(other.db, other.boards, NOW + timedelta(days=3))
+        call_period_end_hooks(other.db, other.boards, NOW + timedelta(days=3), PERIOD_END_HOOKS)
 
     write_part = backup._write_part
 

@@ -36,10 +36,10 @@ class Clients(Api):
             parts["headers"]["authorization"] = token(who)
         return super().request(method, path, **parts)
 
-    def offer(self, who: str, participant: str) -> tuple[str, str] | None:
+    def attempt(self, who: str, participant: str) -> tuple[str, str] | None:
         """Submit as someone, for someone; give the refusal."""
-        offer = {"leaderboardId": "board", "participantId": participant, "score": ["9"]}
-        response = self.ask(SUBMIT, key=who, input=offer)
+        attempt = {"leaderboardId": "board", "participantId": participant, "score": ["9"]}
+        response = self.ask(SUBMIT, key=who, input=attempt)
         if "errors" not in response:
             return None
         (error,) = response["errors"]
@@ -55,9 +55,9 @@ def test_by_default_clients_read_and_do_not_write(clients: Clients) -> None:
     clients.board()
     for who in ("public", "ann"):
         assert clients.ask(BOARD, key=who)["data"] == {"leaderboard": {"size": 0}}
-    refused = clients.offer("ann", "ann")
+    refused = clients.attempt("ann", "ann")
     assert refused == ("Unauthorized", "leaderboardId: this leaderboard takes no scores from clients")
-    assert clients.offer("public", "ann") == (
+    assert clients.attempt("public", "ann") == (
         "Unauthorized",
         "Not Authorized to access submitScore on type Mutation",
     )
@@ -65,14 +65,14 @@ def test_by_default_clients_read_and_do_not_write(clients: Clients) -> None:
 
 def test_where_a_board_lets_them_participants_submit_for_themselves(clients: Clients) -> None:
     clients.board(clientAccess="SUBMIT")
-    assert clients.offer("ann", "ann") is None
-    assert clients.offer("ann", "bob") == (
+    assert clients.attempt("ann", "ann") is None
+    assert clients.attempt("ann", "bob") == (
         "Unauthorized",
         "participantId: must be the one that you signed in as",
     )
-    assert clients.offer("public", "ann") is not None
-    offers = [{"leaderboardId": "board", "participantId": who, "score": ["9"]} for who in ("ann", "bob")]
-    outcomes = clients.ask(MANY, key="ann", inputs=offers)["data"]["submitScores"]
+    assert clients.attempt("public", "ann") is not None
+    attempts = [{"leaderboardId": "board", "participantId": who, "score": ["9"]} for who in ("ann", "bob")]
+    outcomes = clients.ask(MANY, key="ann", inputs=attempts)["data"]["submitScores"]
     assert [one["errorType"] for one in outcomes] == [None, "Unauthorized"]
     remove = 'mutation { removeEntry(leaderboardId: "board", participantId: "ann") { period } }'
     assert clients.refusal(remove, key="ann")[0] == "Unauthorized"
@@ -91,7 +91,7 @@ def test_a_closed_board_does_not_exist_for_clients(clients: Clients) -> None:
         assert clients.ask(LIST, key=who)["data"]["leaderboards"]["items"] == [{"id": "open"}]
         listed = clients.ask(BOARDS_OF_ANN, key=who)["data"]["participant"]["entries"]["items"]
         assert listed == [{"leaderboardId": "open"}]
-    assert clients.offer("ann", "ann") == ("LeaderboardNotFound", "there is no leaderboard 'board'")
+    assert clients.attempt("ann", "ann") == ("LeaderboardNotFound", "there is no leaderboard 'board'")
     assert len(clients.data(LIST)["items"]) == 2
     assert clients.data(BOARD) is not None
 
@@ -107,7 +107,7 @@ def test_what_clients_may_do_can_be_changed(clients: Clients) -> None:
     for version, access in enumerate(("SUBMIT", "NONE", "READ"), start=1):
         changes = {"id": "board", "version": version, "clientAccess": access}
         assert clients.data(SET, input=changes) == {"clientAccess": access}
-        assert (clients.offer("ann", "ann") is None) == (access == "SUBMIT")
+        assert (clients.attempt("ann", "ann") is None) == (access == "SUBMIT")
         assert ("errors" in clients.ask(BOARD, key="public")) == (access == "NONE")
     assert clients.data(SET, input={"id": "board", "version": 4, "title": "T"}) == {"clientAccess": "READ"}
 

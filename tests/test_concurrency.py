@@ -29,13 +29,13 @@ COMPONENTS = [ComponentInput(name="points"), ComponentInput(name="errors", order
 Drain = Callable[[], int]
 
 
-class Offer(NamedTuple):
+class Attempt(NamedTuple):
     participant: str
     score: tuple[int, ...]
     at: int
 
 
-def offers(policy: ScorePolicy, rounds: int, participants: Sequence[str]) -> list[Offer]:
+def attempts(policy: ScorePolicy, rounds: int, participants: Sequence[str]) -> list[Attempt]:
     """What all threads submit. The outcome must not hang on who comes first, so LATEST has no equal times."""
     made = []
     for number in range(rounds * len(participants)):
@@ -43,27 +43,27 @@ def offers(policy: ScorePolicy, rounds: int, participants: Sequence[str]) -> lis
         if policy is ScorePolicy.LATEST:
             # A score once had is never submitted again: its time would not move, which hangs on the order.
             score = (number, -number)
-        made.append(Offer(participants[number % len(participants)], score, at=number))
+        made.append(Attempt(participants[number % len(participants)], score, at=number))
     if policy is ScorePolicy.BEST:
-        made = [offer._replace(at=offer.at % 7) for offer in made]
+        made = [attempt._replace(at=attempt.at % 7) for attempt in made]
     random.shuffle(made)
     return made
 
 
-def submit_all(twin: Twin, made: Sequence[Offer]) -> list[tuple[Offer, SubmitResult]]:
-    def submit(offer: Offer) -> tuple[Offer, SubmitResult]:
-        achieved_at = NOW + timedelta(seconds=offer.at)
-        return offer, submit_to(twin.db, twin.board, offer.participant, offer.score, achieved_at)
+def submit_all(twin: Twin, made: Sequence[Attempt]) -> list[tuple[Attempt, SubmitResult]]:
+    def submit(attempt: Attempt) -> tuple[Attempt, SubmitResult]:
+        achieved_at = NOW + timedelta(seconds=attempt.at)
+        return attempt, submit_to(twin.db, twin.board, attempt.participant, attempt.score, achieved_at)
 
     with ThreadPoolExecutor(THREADS) as threads:
         return list(threads.map(submit, made))
 
 
-def settle(twin: Twin, results: Sequence[tuple[Offer, SubmitResult]]) -> None:
+def settle(twin: Twin, results: Sequence[tuple[Attempt, SubmitResult]]) -> None:
     """Bring the oracle to where any order of the submissions leads."""
-    accepted = Counter(offer.participant for offer, result in results if result.accepted)
-    for offer, _ in sorted(results, key=lambda pair: pair[0].at):
-        twin.oracle.submit(offer.participant, offer.score, NOW + timedelta(seconds=offer.at))
+    accepted = Counter(attempt.participant for attempt, result in results if result.accepted)
+    for attempt, _ in sorted(results, key=lambda pair: pair[0].at):
+        twin.oracle.submit(attempt.participant, attempt.score, NOW + timedelta(seconds=attempt.at))
     for participant, standing in twin.oracle.entries.items():
         # How many better ones came before the best, and which addition came last, hangs on the order.
         last = stored(twin, participant) if twin.oracle.policy == "SUM" else standing
@@ -91,7 +91,7 @@ def test_many_threads_end_where_the_oracle_does(
     db: Database, boards: Boards, drain: Drain, policy: ScorePolicy, tie_break: TieBreak
 ) -> None:
     twin = Twin.make(db, boards, policy=policy, tie_break=tie_break, components=COMPONENTS)
-    results = submit_all(twin, offers(policy, 20, PARTICIPANTS))
+    results = submit_all(twin, attempts(policy, 20, PARTICIPANTS))
     drain()
     settle(twin, results)
     twin.check(page_sizes=[7], radii=[3], participants=PARTICIPANTS[::10])
@@ -102,7 +102,7 @@ def test_many_threads_on_one_participant(
     db: Database, boards: Boards, drain: Drain, policy: ScorePolicy
 ) -> None:
     twin = Twin.make(db, boards, policy=policy, components=COMPONENTS)
-    results = submit_all(twin, offers(policy, 160, ["hero"]))
+    results = submit_all(twin, attempts(policy, 160, ["hero"]))
     drain()
     settle(twin, results)
     twin.check()
@@ -114,7 +114,7 @@ def test_many_threads_on_one_participant(
 def test_sums_are_told_as_they_grew(db: Database, boards: Boards) -> None:
     """Each answer's previous score and new one are a link of one chain from the first to the last."""
     twin = Twin.make(db, boards, policy=ScorePolicy.SUM)
-    results = submit_all(twin, [Offer("hero", (1,), at) for at in range(100)])
+    results = submit_all(twin, [Attempt("hero", (1,), at) for at in range(100)])
     links = sorted((result.previous_score or (0,), result.entries[0].score) for _, result in results)
     assert links == [((total,), (total + 1,)) for total in range(100)]
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from core.archives.write import begin_archive, take_archive
+from core.archives.write import begin_archive, write_archive
 from core.boards import Boards
 from core.domain.errors import LeaderboardNotFound
 from core.domain.model import CounterMode, PeriodKind
 from core.maintenance import Maintenance
 from core.moderation.moderate import hide_entry, remove_entry
-from core.records.audit import Deed, all_records
-from core.records.jobs import Chore, left
+from core.records.audit import AuditContext, all_records
+from core.records.jobs import Job, pending_jobs
 from core.storage.database import Database
 from core.upkeep import deletion
 from core.upkeep.deletion import delete_rest
@@ -23,7 +23,7 @@ from tests.graphql_api import Api
 from tests.twin import ALL_TIME, LONG_AGO, NOW, Twin, submit_to
 
 Drain = Callable[[], int]
-DEED = Deed("ops", datetime(2026, 11, 30, 12, tzinfo=UTC))
+DEED = AuditContext("ops", datetime(2026, 11, 30, 12, tzinfo=UTC))
 
 
 def scan(db: Database, table: str) -> list[dict[str, Any]]:
@@ -35,9 +35,9 @@ def left_behind(db: Database, board_id: str) -> list[dict[str, Any]]:
     """All that is anywhere, but the audit records and what names their participants."""
     return [
         item
-        for table in (db.tables.scores, db.tables.counters, db.tables.boards, db.tables.archives)
+        for table in (db.tables.scores, db.tables.counters, db.tables.boards, db.tables.records)
         for item in scan(db, table)
-        if not str(item.get("archive", {}).get("S", "")).startswith(("~audit", "~person", "~secret"))
+        if not str(item.get("record_set", {}).get("S", "")).startswith(("~audit", "~person", "~secret"))
         and board_id in str(item)
     ]
 
@@ -49,15 +49,15 @@ def full(db: Database, boards: Boards, mode: CounterMode = CounterMode.STREAM) -
         submit_to(db, twin.board, f"p{number}", (number,), datetime.now(UTC))
     hide_entry(db, twin.board, "p0", LONG_AGO)
     remove_entry(db, twin.board, "p1", LONG_AGO)
-    take_archive(db, begin_archive(db, twin.board, ALL_TIME, NOW), 1e9)
+    write_archive(db, begin_archive(db, twin.board, ALL_TIME, NOW), 1e9)
     begin_archive(db, twin.board, ALL_TIME, NOW + timedelta(hours=1))
     return twin
 
 
 def finish(db: Database, name: str) -> None:
     for _ in range(50):
-        chores = [item for _, one, item in left(db, Chore.DELETE) if one == name]
-        if not chores or delete_rest(db, name, chores[0], 1e9):
+        jobs = [item for _, one, item in pending_jobs(db, Job.DELETE) if one == name]
+        if not jobs or delete_rest(db, name, jobs[0], 1e9):
             return
     raise AssertionError("it does not end")
 
@@ -107,11 +107,11 @@ def test_what_late_writers_leave_goes_in_the_second_look(
 ) -> None:
     twin = Twin.make(db, boards)
     twin.submit("p", 1)
-    boards.delete(twin.board.id, Deed("ops", datetime.now(UTC)))
+    boards.delete(twin.board.id, AuditContext("ops", datetime.now(UTC)))
     name = f"{twin.board.id}#{twin.board.generation}"
 
     def step() -> bool:
-        [(_, _, item)] = left(db, Chore.DELETE)
+        [(_, _, item)] = pending_jobs(db, Job.DELETE)
         return delete_rest(db, name, item, 1e9)
 
     assert not step()
@@ -122,7 +122,7 @@ def test_what_late_writers_leave_goes_in_the_second_look(
     monkeypatch.setattr(deletion, "_SETTLED", timedelta(0))
     assert step()
     assert scan(db, db.tables.scores) == []
-    assert left(db) == []
+    assert pending_jobs(db) == []
 
 
 @pytest.mark.parametrize("step", [25, pytest.param(1, marks=pytest.mark.thorough)])
@@ -134,7 +134,7 @@ def test_dying_anywhere_and_deleting_again_ends_complete(db: Database, boards: B
 
     def compare(twin: Twin) -> None:
         assert left_behind(db, f"{twin.board.id}#") == []
-        assert left(db) == []
+        assert pending_jobs(db) == []
 
     deaths = dying_at_each_request(db, lambda: full(db, boards), do, compare, step)
     assert deaths > 3
@@ -151,14 +151,14 @@ def test_large_boards_go_in_bounded_steps(
     maintenance = Maintenance(db, fresh_boards(db))
     counts = []
     for _ in range(50):
-        chores = left(db, Chore.DELETE)
-        if not chores:
+        jobs = pending_jobs(db, Job.DELETE)
+        if not jobs:
             break
-        counts.append((len(scan(db, db.tables.scores)), int(chores[0][2].get("gone", {"N": "0"})["N"])))
+        counts.append((len(scan(db, db.tables.scores)), int(jobs[0][2].get("gone", {"N": "0"})["N"])))
         maintenance.run(0)
     assert counts[:4] == [(35, 0), (25, 10), (15, 20), (5, 30)]
     assert scan(db, db.tables.scores) == []
-    assert left(db) == []
+    assert pending_jobs(db) == []
 
 
 def test_over_graphql(db: Database, boards: Boards) -> None:

@@ -9,15 +9,15 @@ import pytest
 from core.archives import write
 from core.archives.read import archive_entries
 from core.archives.rows import unpack
-from core.archives.write import begin_archive, take_archive
+from core.archives.write import begin_archive, write_archive
 from core.boards import Boards
 from core.domain.errors import EntryRemoved, InvalidInput
 from core.domain.model import PeriodKind
 from core.maintenance import Maintenance
 from core.moderation.forget import erase_from_archives, forget_participant
 from core.moderation.moderate import hide_entry
-from core.records.audit import Deed, all_records, participant_hash
-from core.records.jobs import Chore, left
+from core.records.audit import AuditContext, all_records, participant_hash
+from core.records.jobs import Job, pending_jobs
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
 from tests.dying import dying_at_each_request, fresh_boards
@@ -27,7 +27,7 @@ from tests.twin import ALL_TIME, NOW, Twin, submit_to
 
 Drain = Callable[[], int]
 WHO = "Zoë of the hill"
-DEED = Deed("ops", NOW + timedelta(hours=1), "asked by letter")
+DEED = AuditContext("ops", NOW + timedelta(hours=1), "asked by letter")
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def mentions(db: Database, text: str) -> list[dict[str, Any]]:
     """Every item of any table that holds a text, in a key, a value, or a chunk of an archive."""
     found = []
-    for table in (db.tables.scores, db.tables.counters, db.tables.archives, db.tables.receipts):
+    for table in (db.tables.scores, db.tables.counters, db.tables.records, db.tables.receipts):
         for item in scan(db, table):
             told = repr(item).encode() + (
                 repr(unpack(bytes(item["rows"]["B"]))).encode() if "rows" in item else b""
@@ -51,9 +51,9 @@ def mentions(db: Database, text: str) -> list[dict[str, Any]]:
 
 def finish(db: Database, boards: Boards) -> None:
     for _ in range(20):
-        for _, name, item in left(db, Chore.FORGET):
+        for _, name, item in pending_jobs(db, Job.FORGET):
             erase_from_archives(db, boards, name, item, 1e9)
-        if not left(db, Chore.FORGET):
+        if not pending_jobs(db, Job.FORGET):
             return
     raise AssertionError("it does not end")
 
@@ -66,8 +66,8 @@ def begin(db: Database, boards: Boards) -> tuple[Twin, str]:
     submit_score(db, twin.board, named, now=NOW + timedelta(minutes=1))
     twin.oracle.submit(WHO, (9,), NOW + timedelta(seconds=9))
     name = begin_archive(db, twin.board, ALL_TIME, NOW)
-    take_archive(db, name, 1e9)
-    hide_entry(db, twin.board, WHO, Deed("ops", NOW, "Zoë cheats"))
+    write_archive(db, name, 1e9)
+    hide_entry(db, twin.board, WHO, AuditContext("ops", NOW, "Zoë cheats"))
     twin.oracle.hidden.add(WHO)
     return twin, name
 
@@ -129,7 +129,7 @@ def test_the_record_survives_without_the_name(db: Database, boards: Boards) -> N
     assert (record.participant_id, record.reason) == (None, None)
     [forgotten] = all_records(db, None)
     assert (forgotten.action.value, forgotten.actor, forgotten.at) == ("FORGET", "ops", DEED.at)
-    # Told the id again, an operator can say when it was forgotten.
+    # Announced the id again, an operator can say when it was forgotten.
     assert forgotten.participant_hash == record.participant_hash == participant_hash(db, WHO)
 
 
@@ -144,7 +144,7 @@ def test_dying_anywhere_and_forgetting_again_ends_complete(db: Database, boards:
         check_forgotten(db, twin, archive)
         twin.check_pages(10)
         assert [one.participant_id for one in all_records(db, twin.board.id)] == [None]
-        assert left(db) == []
+        assert pending_jobs(db) == []
         db.client.delete_item(TableName=db.tables.boards, Key={"board": {"S": twin.board.id}})
 
     assert dying_at_each_request(db, lambda: begin(db, boards), do, compare, step) > 3
@@ -154,15 +154,15 @@ def test_an_archive_under_way_is_gone_through_once_it_is_complete(db: Database, 
     twin, _ = begin(db, boards)
     twin.restore(WHO)
     late = begin_archive(db, twin.board, ALL_TIME, NOW + timedelta(minutes=30))
-    take_archive(db, late, 0)
-    assert write.find_archive(db, late)
+    write_archive(db, late, 0)
+    assert write.read_archive(db, late)
     forget_participant(db, boards, WHO, DEED)
-    [(_, name, item)] = left(db, Chore.FORGET)
+    [(_, name, item)] = pending_jobs(db, Job.FORGET)
     assert not erase_from_archives(db, boards, name, item, 1e9)
     maintenance = Maintenance(db, fresh_boards(db))
     for _ in range(5):
         maintenance.run(1e9)
-    assert left(db) == []
+    assert pending_jobs(db) == []
     assert WHO not in [one.participant_id for one, _ in archive_entries(db, late, 10).items]
 
 
@@ -173,21 +173,23 @@ def test_an_archive_that_is_completed_after_its_board_was_gone_through_is_not_mi
     twin.restore(WHO)
     others = [Twin.make(db, boards) for _ in range(3)]
     late = begin_archive(db, twin.board, ALL_TIME, NOW + timedelta(minutes=30))
-    take_archive(db, late, 0)
+    write_archive(db, late, 0)
     forget_participant(db, boards, WHO, DEED)
 
     def go_on() -> None:
-        [(_, name, item)] = left(db, Chore.FORGET)
+        [(_, name, item)] = pending_jobs(db, Job.FORGET)
         erase_from_archives(db, boards, name, item, -1)  # one board
 
-    while twin.board.id > max(item.get("after", {"S": ""})["S"] for _, _, item in left(db, Chore.FORGET)):
+    while twin.board.id > max(
+        item.get("after", {"S": ""})["S"] for _, _, item in pending_jobs(db, Job.FORGET)
+    ):
         go_on()
-    take_archive(db, late, 1e9)
+    write_archive(db, late, 1e9)
     assert len(others) == 3
     for _ in range(20):
-        if left(db, Chore.FORGET):
+        if pending_jobs(db, Job.FORGET):
             go_on()
-    assert left(db) == []
+    assert pending_jobs(db) == []
     assert WHO not in [one.participant_id for one, _ in archive_entries(db, late, 10).items]
 
 
@@ -225,7 +227,7 @@ def test_who_comes_back_is_in_later_archives(db: Database, boards: Boards) -> No
     forget_participant(db, boards, WHO, DEED)
     submit_to(db, twin.board, WHO, (3,), DEED.at + timedelta(hours=1))
     late = begin_archive(db, twin.board, ALL_TIME, DEED.at + timedelta(hours=2))
-    take_archive(db, late, 1e9)
+    write_archive(db, late, 1e9)
 
     def shown(name: str) -> bool:
         return WHO in [one.participant_id for one, _ in archive_entries(db, name, 10).items]

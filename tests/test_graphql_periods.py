@@ -137,21 +137,21 @@ def test_a_retry_is_answered_as_the_first_was(board: Api) -> None:
 def test_another_body_under_the_same_id_is_a_conflict(board: Api) -> None:
     board.submit("ann", "5", submissionId="1")
     submit = "mutation ($input: SubmitScoreInput!) { submitScore(input: $input) { accepted } }"
-    offer = {"leaderboardId": "board", "participantId": "ann", "score": ["6"], "submissionId": "1"}
-    kind, message = board.refusal(submit, input=offer)
+    attempt = {"leaderboardId": "board", "participantId": "ann", "score": ["6"], "submissionId": "1"}
+    kind, message = board.refusal(submit, input=attempt)
     assert kind == "SubmissionConflict"
     assert message.startswith("submissionId: '1' came with another submission before")
 
 
 def test_a_score_that_comes_too_late_is_refused(board: Api) -> None:
     submit = "mutation ($input: SubmitScoreInput!) { submitScore(input: $input) { accepted } }"
-    offer = {
+    attempt = {
         "leaderboardId": "board",
         "participantId": "ann",
         "score": ["6"],
         "achievedAt": "2024-01-01T00:00:00Z",
     }
-    assert board.refusal(submit, input=offer) == (
+    assert board.refusal(submit, input=attempt) == (
         "InvalidInput",
         (
             "achievedAt: is in daily-2024-01-01, which has been over for more than 24 hours "

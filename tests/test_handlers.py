@@ -82,7 +82,7 @@ def load(
 ) -> Iterator[Load]:
     """Imports a handler afresh, in the environment of a cold start."""
     monkeypatch.setenv("AWS_ENDPOINT_URL_SQS", sqs)
-    monkeypatch.setenv("LEADERBOARD_TICKS_URL", queue.url)
+    monkeypatch.setenv("LEADERBOARD_NOTIFY_QUEUE_URL", queue.url)
     monkeypatch.setenv("LEADERBOARD_API_URL", sink.url)
     monkeypatch.setenv("AWS_ENDPOINT_URL", engine.endpoint)
     monkeypatch.setenv("AWS_REGION", "us-east-1")
@@ -235,7 +235,7 @@ def test_a_queue_that_is_down_fails_the_batch_which_comes_again(
     api.submit("ann", "1")
     event = lambda_event(db)
     with monkeypatch.context() as patch:
-        patch.setenv("LEADERBOARD_TICKS_URL", f"{queue.url}-gone")
+        patch.setenv("LEADERBOARD_NOTIFY_QUEUE_URL", f"{queue.url}-gone")
         with pytest.raises(ClientError):
             load("stream_handler").handler(event, CONTEXT)
     load("stream_handler").handler(event, CONTEXT)
@@ -250,7 +250,7 @@ def test_a_tick_publishes_and_says_so(
         api.submit(f"p{place}", str(place))
     load("stream_handler").handler(lambda_event(db), CONTEXT)
     capsys.readouterr()
-    load("tell_handler").handler({"Records": queue.take()}, CONTEXT)
+    load("notify_handler").handler({"Records": queue.take()}, CONTEXT)
     told = [one.input for one in sink.received]
     changes = {one["participantId"]: one["bucket"] for one in told if "participantId" in one}
     assert len(changes) == 12
@@ -269,7 +269,7 @@ def test_a_tick_that_fails_asks_for_another(
         api.board(board)
         submit_score(db, Boards(db).get(board), Submission("ann", ["1"]), now=datetime.now(UTC))
     load("stream_handler").handler(lambda_event(db), CONTEXT)
-    module = load("tell_handler")
+    module = load("notify_handler")
     tell = module.tell
     monkeypatch.setattr("resolvers.publisher._MAX_DELAY", 0.01)
 
@@ -281,7 +281,7 @@ def test_a_tick_that_fails_asks_for_another(
     if broken == "AppSync":
         sink.answer = lambda request: (503 if request.input["leaderboardId"] == "board" else 200, {})
     else:
-        monkeypatch.setattr(module, "tell", fail)
+        monkeypatch.setattr(module, "notify", fail)
     module.handler({"Records": queue.take()}, CONTEXT)
     delivered = {one.input["leaderboardId"] for one in sink.received if one.input["leaderboardId"] == "other"}
     assert delivered == {"other"}
@@ -295,7 +295,7 @@ def test_a_tick_of_a_board_that_is_gone_is_silent(
     api.submit("ann", "1")
     load("stream_handler").handler(lambda_event(db), CONTEXT)
     db.client.delete_item(TableName=db.tables.boards, Key={"board": {"S": "board"}})
-    load("tell_handler").handler({"Records": queue.take()}, CONTEXT)
+    load("notify_handler").handler({"Records": queue.take()}, CONTEXT)
     assert sink.received == []
     assert queue.delayed() == 0
 
@@ -311,7 +311,7 @@ def test_maintenance_takes_growing_trees_a_step(
     assert growing(db)
     capsys.readouterr()
     load("maintenance_handler").handler({}, CONTEXT)
-    assert metrics(capsys.readouterr().out) == {"GrowingTrees": 1, "Chores": 0}
+    assert metrics(capsys.readouterr().out) == {"GrowingTrees": 1, "Jobs": 0}
 
 
 def test_refused_submissions_are_counted(load: Load, api: Api, capsys: pytest.CaptureFixture[str]) -> None:
@@ -334,8 +334,8 @@ def test_refused_submissions_are_counted(load: Load, api: Api, capsys: pytest.Ca
     assert metrics(capsys.readouterr().out) == {"RefusedSubmissions": 1}
     many = call("3")
     many["info"] = {"parentTypeName": "Mutation", "fieldName": "submitScores"}
-    offer = many["arguments"]["input"]
-    many["arguments"] = {"inputs": [offer, offer | {"score": ["x"]}, offer | {"leaderboardId": "none"}]}
+    attempt = many["arguments"]["input"]
+    many["arguments"] = {"inputs": [attempt, attempt | {"score": ["x"]}, attempt | {"leaderboardId": "none"}]}
     assert len(handler(many, CONTEXT)["data"]) == 3
     assert metrics(capsys.readouterr().out) == {"RefusedSubmissions": 2}
 
@@ -375,7 +375,7 @@ def test_the_function_url_says_who_calls_whatever_the_client_sends(load: Load, a
         ("api_handler", ["starlette", "mangum", "aws_xray_sdk", "local", "rich", "moto", "uvicorn"]),
         ("http_handler", ["aws_xray_sdk", "local", "rich", "moto", "uvicorn"]),
         ("stream_handler", ["strawberry", "graphql", "starlette", "aws_xray_sdk", "local"]),
-        ("tell_handler", ["strawberry", "graphql", "starlette", "aws_xray_sdk", "local"]),
+        ("notify_handler", ["strawberry", "graphql", "starlette", "aws_xray_sdk", "local"]),
         ("maintenance_handler", ["strawberry", "graphql", "starlette", "aws_xray_sdk", "local"]),
     ],
 )

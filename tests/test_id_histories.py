@@ -36,7 +36,7 @@ class Clients:
         self.world, self.board = world, board
         chance = world.random
         start = instant(world)
-        self.offers = [
+        self.attempts = [
             Submission(
                 chance.choice(["ann", "bob"]),
                 [str(chance.choice([0, 1, 2, 5, 7]))],
@@ -49,19 +49,19 @@ class Clients:
 
     def submit(self, client: Process) -> None:
         """Make most of the submissions in any order, and some of them again."""
-        for offer in self.world.random.choices(self.offers, k=7):
+        for attempt in self.world.random.choices(self.attempts, k=7):
             while True:
                 try:
-                    self.answers[offer.submission_id].append(self._send(client, offer))
+                    self.answers[attempt.submission_id].append(self._send(client, attempt))
                     break
                 except Killed:
                     client.restart()
 
-    def _send(self, client: Process, offer: Submission) -> SubmitResult:
+    def _send(self, client: Process, attempt: Submission) -> SubmitResult:
         now = instant(self.world)
         if self.world.random.random() < 0.5:
-            return submit_score(client.db, self.board, offer, now=now)
-        (outcome,) = submit_scores(client.db, self.board, [offer], now=now)
+            return submit_score(client.db, self.board, attempt, now=now)
+        (outcome,) = submit_scores(client.db, self.board, [attempt], now=now)
         assert isinstance(outcome, SubmitResult)
         return outcome
 
@@ -69,7 +69,7 @@ class Clients:
         """The scores, and how many submissions led to each, that some order of the submissions leads to."""
         made = [
             one
-            for one in self.offers
+            for one in self.attempts
             if one.participant_id == participant and self.answers[one.submission_id]
         ]
         return {self._after(order) for order in itertools.permutations(made)}

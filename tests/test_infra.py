@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from core.archives.write import begin_archive, take_archive
+from core.archives.write import begin_archive, write_archive
 from core.boards import Boards
 from core.counters.growing import mark_growing
 from core.domain.keys import standings_key
@@ -23,9 +23,9 @@ from core.maintenance import Maintenance
 from core.moderation.forget import forget_participant
 from core.moderation.moderate import hide_entry
 from core.notifications.events import Published
-from core.notifications.notifier import tell
-from core.records.audit import Deed
-from core.records.jobs import left
+from core.notifications.notifier import notify
+from core.records.audit import AuditContext
+from core.records.jobs import pending_jobs
 from core.storage.database import Database
 from core.storage.tables import PROJECTED, RANK_INDEX, TTL_ATTRIBUTE, definitions, expiring
 from core.submissions.submit import Submission, submit_score
@@ -53,7 +53,7 @@ def used(db: Database) -> Iterator[Used]:
     found: Used = defaultdict(set)
     prefix = db.tables.scores.removesuffix("scores")
 
-    def note(params: dict[str, Any], model: Any, **_: object) -> None:
+    def note_call(params: dict[str, Any], model: Any, **_: object) -> None:
         def table(name: str, index: str | None = None) -> str:
             return name.removeprefix(prefix) + (f"/index/{index}" if index else "")
 
@@ -67,9 +67,9 @@ def used(db: Database) -> Iterator[Used]:
         elif "TableName" in params:
             found[table(params["TableName"], params.get("IndexName"))].add(model.name)
 
-    db.client.meta.events.register("before-parameter-build.dynamodb", note)
+    db.client.meta.events.register("before-parameter-build.dynamodb", note_call)
     yield found
-    db.client.meta.events.unregister("before-parameter-build.dynamodb", note)
+    db.client.meta.events.unregister("before-parameter-build.dynamodb", note_call)
 
 
 def excess(used: Used, function: str) -> dict[str, set[str]]:
@@ -112,11 +112,16 @@ def test_the_api_may_do_what_it_does_and_no_more(db: Database, boards: Boards, u
             rules = {"id": f"{board_id}{policy}" if policy == "SUM" else board_id}
             assert appsync.ask(create, input=rules | {"counterMode": mode, "policy": policy})["data"]
             for score in ("1", "2"):
-                offer = {"leaderboardId": rules["id"], "participantId": "p02", "score": [score]}
-                assert appsync.ask(submit, input=offer)["data"]
+                attempt = {"leaderboardId": rules["id"], "participantId": "p02", "score": [score]}
+                assert appsync.ask(submit, input=attempt)["data"]
     for submission in ("1", "1"):
-        offer = {"leaderboardId": "board", "participantId": "p02", "score": ["3"], "submissionId": submission}
-        assert appsync.ask(submit, input=offer)["data"]
+        attempt = {
+            "leaderboardId": "board",
+            "participantId": "p02",
+            "score": ["3"],
+            "submissionId": submission,
+        }
+        assert appsync.ask(submit, input=attempt)["data"]
     for query in READS.values():
         appsync.ask(query)
     for strategy in ("INDEX", "TREE", "LADDER", "APPROXIMATE"):
@@ -168,14 +173,14 @@ def test_a_tick_may_do_what_it_does_and_no_more(
     board = boards.get("board")
     standings = standings_key(board.id, "all-time", board.generation)
     drain()
-    tell(db, board, standings, lambda _: Published())
+    notify(db, board, standings, lambda _: Published())
     submit_score(db, board, Submission("climber", [str(10**7)]), now=datetime.now(UTC))
     drain()
     used.clear()
-    tell(db, board, standings, Published)
+    notify(db, board, standings, Published)
     boards.get_many(["board"])
-    assert excess(used, "tell") == {}
-    assert unused(used, "tell") == {}
+    assert excess(used, "notify") == {}
+    assert unused(used, "notify") == {}
 
 
 def test_maintenance_may_do_what_it_does(
@@ -208,12 +213,12 @@ def test_maintenance_does_its_chores_with_what_it_may(
 ) -> None:
     monkeypatch.setattr("core.archives.read.SHOWN", timedelta(0))
     monkeypatch.setattr("core.moderation.forget.SHOWN", timedelta(0))
-    long_ago = Deed("ops", datetime(2026, 1, 1, tzinfo=UTC))
+    long_ago = AuditContext("ops", datetime(2026, 1, 1, tzinfo=UTC))
     stays, goes = (Twin.make(db, boards, periods=["ALL_TIME", "DAILY"]) for _ in range(2))
     for twin in (stays, goes):
         for number in range(3):
             submit_to(db, twin.board, f"p{number}", (number,), NOW)
-        take_archive(db, begin_archive(db, twin.board, "all-time", long_ago.at, limit=3), 1e9)
+        write_archive(db, begin_archive(db, twin.board, "all-time", long_ago.at, limit=3), 1e9)
     hide_entry(db, goes.board, "p0", long_ago)
     forget_participant(db, boards, "p2", long_ago)
     begin_archive(db, stays.board, "all-time", NOW, limit=1)
@@ -222,9 +227,9 @@ def test_maintenance_does_its_chores_with_what_it_may(
     maintenance = Maintenance(db, boards)
     while maintenance.run(1e9)[1]:
         pass
-    assert left(db) == []
+    assert pending_jobs(db) == []
     assert excess(used, "maintenance") == {}
-    assert used["archives"] == set(PERMISSIONS["maintenance"]["archives"])
+    assert used["records"] == set(PERMISSIONS["maintenance"]["records"])
     assert used["scores"] == {"BatchWriteItem", "Query"}
 
 
@@ -249,7 +254,7 @@ def test_two_mutations_are_published_by_one_function_alone() -> None:
     assert [f"{one}(input" in (ROOT / "schema.graphql").read_text() for one in fields] == [True, True]
     assert [f"{{ {one}(" in publisher.PUBLISH_RANK + publisher.PUBLISH_TOP for one in fields] == [True, True]
     assert found[2] == "${aws_appsync_graphql_api.api.arn}/types/Mutation/fields/${field}"
-    assert re.findall(r'name == "(\w+)" \? local.tell_statements', text) == ["tell"]
+    assert re.findall(r'name == "(\w+)" \? local.notify_statements', text) == ["notify"]
 
 
 def test_the_tables_are_those_of_the_code(db: Database) -> None:
@@ -323,7 +328,7 @@ def test_each_zip_has_the_modules_that_its_entries_import(package: ModuleType, t
     assert "resolvers/http.py" in held["http"] - held["api"]
     assert submit not in held["worker"]
     assert {"core/stream.py", "core/upkeep/growth.py", "resolvers/maintenance_handler.py"} <= held["worker"]
-    assert {"resolvers/tell_handler.py", "resolvers/publisher.py", "core/changes/tell.py"} <= held["worker"]
+    assert {"resolvers/notify_handler.py", "resolvers/publisher.py", "core/changes/tell.py"} <= held["worker"]
     assert not any(name.startswith("local") for names in held.values() for name in names)
 
 

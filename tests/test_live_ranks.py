@@ -49,12 +49,12 @@ class Stack:
 
     def submit(self, scores: dict[str, int]) -> None:
         """Submit scores, up to a hundred in a request."""
-        offers = [
+        attempts = [
             {"leaderboardId": "board", "participantId": one, "score": str(score)}
             for one, score in scores.items()
         ]
-        for start in range(0, len(offers), 100):
-            inputs = offers[start : start + 100]
+        for start in range(0, len(attempts), 100):
+            inputs = attempts[start : start + 100]
             query = "mutation ($inputs: [SubmitScoreInput!]!) { submitScores(inputs: $inputs) { errorType } }"
             assert all(one["errorType"] is None for one in self.ask(query, inputs=inputs)["submitScores"])
         for one, score in scores.items():

@@ -23,8 +23,8 @@ from core.domain.model import CounterMode, PeriodKind, ScorePolicy
 from core.domain.periods import periods_reached
 from core.moderation.moderate import hide_entry, remove_entry, restore_entry
 from core.ranking.queries import entries, entry, size
-from core.records.audit import AuditAction, Deed, all_records
-from core.records.flags import marked
+from core.records.audit import AuditAction, AuditContext, all_records
+from core.records.flags import flagged_participants
 from core.storage.database import Database
 from core.storage.parallel import run_all
 from core.submissions.submit import Submission, submit_score, submit_scores
@@ -34,10 +34,10 @@ from tests.graphql_api import SUBMIT, Api
 from tests.twin import ALL_TIME, LONG_AGO, NOW, Twin, submit_to
 
 Drain = Callable[[], int]
-DEED = Deed("ops", NOW, "cheats")
+DEED = AuditContext("ops", NOW, "cheats")
 
 
-def at(seconds: int) -> Deed:
+def at(seconds: int) -> AuditContext:
     return replace(DEED, at=NOW + timedelta(seconds=seconds))
 
 
@@ -114,8 +114,8 @@ def test_of_many_submissions_only_those_from_before_a_removal_are_refused(
     twin = Twin.make(db, boards)
     twin.submit("p", 9)
     twin.remove("p", at=5)
-    offers = [Submission("p", [f"{at}"], achieved_at=NOW + timedelta(seconds=at)) for at in (4, 6, 5, 7)]
-    outcomes = submit_scores(db, twin.board, offers, now=NOW + timedelta(days=1))
+    attempts = [Submission("p", [f"{at}"], achieved_at=NOW + timedelta(seconds=at)) for at in (4, 6, 5, 7)]
+    outcomes = submit_scores(db, twin.board, attempts, now=NOW + timedelta(days=1))
     assert [isinstance(one, EntryRemoved) for one in outcomes] == [True, False, True, False]
     found = entry(db, twin.board, ALL_TIME, "p")
     assert found
@@ -209,7 +209,7 @@ def test_who_is_not_there_cannot_be_hidden(db: Database, boards: Boards) -> None
     with pytest.raises(InvalidInput, match="reason"):
         hide_entry(db, other.board, "p", replace(DEED, reason="x" * 2000))
     assert not remove_entry(db, twin.board, "p", DEED)
-    assert list(all_records(db, "x")) == list(marked(db, twin.board)) == []
+    assert list(all_records(db, "x")) == list(flagged_participants(db, twin.board)) == []
     other.check_own("p")
 
 
@@ -218,13 +218,13 @@ def test_a_reason_that_breaks_a_rule_is_refused_whatever_is_done(db: Database, b
     twin.submit("p", 1)
     hide_entry(db, twin.board, "p", DEED)
     for reason in ("x" * 500_000, "x" * 1_025, "\ud800", "\0"):
-        deed = replace(DEED, reason=reason)
+        audit = replace(DEED, reason=reason)
         for deal in (boards.close, boards.reopen, boards.delete):
             with pytest.raises(InvalidInput, match="reason"):
-                deal(twin.board.id, deed)
+                deal(twin.board.id, audit)
         for what in (hide_entry, restore_entry, remove_entry):
             with pytest.raises(InvalidInput, match="reason"):
-                what(db, twin.board, "p", deed)
+                what(db, twin.board, "p", audit)
     assert [one.action.value for one in all_records(db, twin.board.id)] == ["HIDE"]
 
 
@@ -260,8 +260,8 @@ def test_over_graphql(db: Database, boards: Boards) -> None:
         "closed": True,
         "version": 2,
     }
-    offer = {"leaderboardId": "board", "participantId": "x", "score": ["1"]}
-    assert api.refusal(SUBMIT, input=offer)[0] == "LeaderboardClosed"
+    attempt = {"leaderboardId": "board", "participantId": "x", "score": ["1"]}
+    assert api.refusal(SUBMIT, input=attempt)[0] == "LeaderboardClosed"
     assert api.data('mutation { reopenLeaderboard(id: "board") { closed version } }') == {
         "closed": False,
         "version": 3,
@@ -280,7 +280,7 @@ def test_nobody_is_moderated_by_a_name_that_only_looks_alike(db: Database, board
         twin.submit(name, 1)
     twin.hide("é")
     twin.check_own("e\u0301")
-    assert list(marked(db, twin.board)) == ["é"]
+    assert list(flagged_participants(db, twin.board)) == ["é"]
     assert LONG_AGO.at < NOW
 
 
@@ -329,11 +329,11 @@ def test_a_late_retry_is_refused_in_periods_that_the_removed_were_not_in(
     yesterday = NOW - timedelta(hours=13)
     submit_score(db, twin.board, Submission("p", ["5"], NOW), now=NOW)
     remove_entry(db, twin.board, "p", at(5))
-    for offers in (
+    for attempts in (
         [Submission("p", ["9"], yesterday)],
         [Submission("p", ["9"], yesterday, submission_id="x")],
     ):
-        [outcome] = submit_scores(db, twin.board, offers, now=NOW + timedelta(seconds=9))
+        [outcome] = submit_scores(db, twin.board, attempts, now=NOW + timedelta(seconds=9))
         assert isinstance(outcome, EntryRemoved)
     assert standing(db, twin, "p", yesterday) == {}
     assert standing(db, twin, "p", NOW) == {}

@@ -194,7 +194,7 @@ def test_an_entry_held_by_a_transaction_is_waited_for(
 def test_a_conflict_that_does_not_end_stores_nothing(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, write: str
 ) -> None:
-    monkeypatch.setattr(write, "_MAX_DELAY", 0.001)
+    monkeypatch.setattr(write, "back_off", lambda _attempt: None)
     monkeypatch.setattr(database, "_CONFLICT_ATTEMPTS", 4)
     twin = Twin.make(db, boards, counter_mode=TRANSACTIONAL)
     twin.submit("p", 2**20 + 1)

@@ -16,7 +16,7 @@ from core.domain.errors import LeaderboardNotFound
 from core.domain.model import Board
 from core.moderation.forget import forget_participant
 from core.moderation.moderate import hide_entry
-from core.records.audit import Deed, all_records
+from core.records.audit import AuditContext, all_records
 from core.storage.database import Database
 from core.storage.tables import create_tables
 from core.submissions.submit import Submission, submit_score
@@ -69,8 +69,8 @@ def test_a_board_is_deleted_only_when_it_is_meant(
 def test_the_record_is_printed_newest_first(
     db: Database, board: Board, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    hide_entry(db, board, "p1", Deed("ann", NOW, "bot"))
-    Boards(db, cache_seconds=0).close(board.id, Deed("bob", NOW.replace(hour=13)))
+    hide_entry(db, board, "p1", AuditContext("ann", NOW, "bot"))
+    Boards(db, cache_seconds=0).close(board.id, AuditContext("bob", NOW.replace(hour=13)))
     assert main(["audit", board.id, "--data", str(tmp_path)]) == 0
     told = capsys.readouterr().out
     assert told.index("CLOSE") < told.index("HIDE")
@@ -83,7 +83,7 @@ def test_what_others_named_is_printed_as_it_is(
     boards = Boards(db, cache_seconds=0)
     board = boards.create(define_board(id="[/b] :cat:", now=NOW))
     submit_score(db, board, Submission("[/x]:cat:", ["1"], NOW), now=NOW)
-    hide_entry(db, board, "[/x]:cat:", Deed("[red]", NOW, "[/why]"))
+    hide_entry(db, board, "[/x]:cat:", AuditContext("[red]", NOW, "[/why]"))
     StreamReader(db, boards, connect_streams(db)).drain()
     for command in ("audit", "explain", "check"):
         assert main([command, board.id, "--data", str(tmp_path)]) == 0
@@ -96,7 +96,7 @@ def test_what_others_named_is_printed_as_it_is(
 def test_the_hash_of_who_was_forgotten_is_whole(
     db: Database, board: Board, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    forget_participant(db, Boards(db), "p1", Deed("ann", NOW))
+    forget_participant(db, Boards(db), "p1", AuditContext("ann", NOW))
     (record,) = all_records(db, None)
     assert main(["audit", "--data", str(tmp_path)]) == 0
     cells = "".join(

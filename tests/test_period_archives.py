@@ -5,16 +5,17 @@ from typing import Any
 
 import pytest
 
+from core.archives import period_end
+from core.archives.period_end import archive_ended_period
 from core.archives.read import archive_entries, archives_page
-from core.archives.write import begin_archive, take_archive
+from core.archives.write import begin_archive, write_archive
 from core.boards import Boards
 from core.domain.model import Archive, Board, PeriodKind
 from core.maintenance import Maintenance
-from core.records.jobs import left
+from core.records.jobs import pending_jobs
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
-from core.upkeep import period_ends
-from core.upkeep.period_ends import archive_ended
+from core.upkeep.period_ends import call_period_end_hooks
 from tests.dying import dying_at_each_request, fresh_boards
 from tests.twin import NOW, Twin
 
@@ -29,9 +30,16 @@ def submit(db: Database, board: Board, participant: str, score: int, when: datet
     submit_score(db, board, Submission(participant, [str(score)], when), now=when)
 
 
+def archive_ended(db: Database, boards: Boards, now: datetime) -> int:
+    """Look for periods that have ended; return how many archives that has asked for."""
+    before = len(pending_jobs(db))
+    call_period_end_hooks(db, boards, now, [archive_ended_period])
+    return len(pending_jobs(db)) - before
+
+
 def take_all(db: Database) -> None:
-    for _, name, _ in left(db):
-        assert take_archive(db, name, 1e9)
+    for _, name, _ in pending_jobs(db):
+        assert write_archive(db, name, 1e9)
 
 
 def taken(db: Database, board: Board) -> list[Archive]:
@@ -63,7 +71,7 @@ def test_a_board_whose_archive_fails_stops_no_other(
             raise RuntimeError("throttled")
         return begin_archive(db, board, *args, **options)
 
-    monkeypatch.setattr(period_ends, "begin_archive", begin)
+    monkeypatch.setattr(period_end, "begin_archive", begin)
     assert archive_ended(db, boards, NOW + 3 * DAY) == 1
     monkeypatch.undo()
     assert archive_ended(db, boards, NOW + 3 * DAY) == 1
@@ -116,7 +124,7 @@ def test_failed_and_repeated_runs_leave_exactly_one_archive(db: Database, boards
     def compare(board: Board) -> None:
         [archive] = taken(db, board)
         assert (archive.size, archive.period) == (3, "daily-2026-11-30")
-        assert left(db) == []
+        assert pending_jobs(db) == []
         db.client.delete_item(TableName=db.tables.boards, Key={"board": {"S": board.id}})
 
     assert dying_at_each_request(db, begin, do, compare, step) > 3
@@ -126,11 +134,41 @@ def test_maintenance_looks_for_them_now_and_then(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[datetime] = []
-    monkeypatch.setattr("core.maintenance.archive_ended", lambda _db, _boards, now: looks.append(now))
+    monkeypatch.setattr(
+        "core.maintenance.call_period_end_hooks", lambda _db, _boards, now, _hooks: looks.append(now)
+    )
     maintenance = Maintenance(db, boards)
     for _ in range(3):
         assert maintenance.run(1) == (0, 0)
     assert len(looks) == 1
-    maintenance.looked_at = (maintenance.looked_at or 0) - 301
+    maintenance.polled_at = (maintenance.polled_at or 0) - 301
     maintenance.run(1)
     assert len(looks) == 2
+
+
+def test_hooks_hear_of_each_ended_period_in_order_and_again_after_a_failure(
+    db: Database, boards: Boards
+) -> None:
+    """Of empty periods too. Where a hook fails, all are called again for that period, and for no earlier."""
+    board = timed(db, boards, PeriodKind.DAILY)
+    heard: list[str] = []
+    failing = {"daily-2026-12-03"}
+
+    def hear(_db: Database, of: Board, period: str, _now: datetime) -> None:
+        assert of.id == board.id
+        heard.append(period)
+
+    def fail(_db: Database, _of: Board, period: str, _now: datetime) -> None:
+        if period in failing:
+            raise RuntimeError(period)
+
+    when = NOW + 7 * DAY
+    call_period_end_hooks(db, boards, when, [hear, fail])
+    assert heard[-4:] == [f"daily-{day}" for day in ("2026-11-30", "2026-12-01", "2026-12-02", "2026-12-03")]
+    assert heard == sorted(set(heard))
+    heard.clear()
+    failing.clear()
+    call_period_end_hooks(db, boards, when, [hear, fail])
+    assert heard == [f"daily-2026-12-0{day}" for day in (3, 4, 5)]
+    call_period_end_hooks(db, boards, when, [hear, fail])
+    assert len(heard) == 3

@@ -146,14 +146,14 @@ def test_reports_17_many_writers_at_once_lose_no_best_in_any_period(
 ) -> None:
     """Not read, compared and put: the database compares. Beyond 999,999 too."""
     season = Season.make(lean, Boards(lean, 0), NOW, counter_mode=mode)
-    offers = [(f"p{number % 3}", 999_990 + number * 7919 % 101) for number in range(90)]
-    random.shuffle(offers)
+    attempts = [(f"p{number % 3}", 999_990 + number * 7919 % 101) for number in range(90)]
+    random.shuffle(attempts)
     with ThreadPoolExecutor(16) as threads:
-        list(threads.map(lambda offer: submit(lean, season.board, *offer, achieved_at=NOW), offers))
+        list(threads.map(lambda attempt: submit(lean, season.board, *attempt, achieved_at=NOW), attempts))
     drain()
     for period in PERIODS:
         found = {one.participant_id: one.score[0] for one in entries(lean, season.board, period, 9).items}
-        assert found == {one: max(score for name, score in offers if name == one) for one in found}
+        assert found == {one: max(score for name, score in attempts if name == one) for one in found}
         assert len(found) == size(lean, season.board, period) == 3
 
 

@@ -10,7 +10,7 @@ from core.domain.model import ScoreKind, SortOrder
 from core.entries.edit import update_entry
 from core.ranking.queries import around, entries, entries_of, entry
 from core.ranking.ranks import rank_entries
-from core.records.audit import Deed
+from core.records.audit import AuditContext
 from core.storage.database import Database
 from tests.twin import ALL_TIME, NOW, Twin, walk
 
@@ -46,9 +46,9 @@ def test_reports_11_the_window_around_a_participant_is_full_and_holds_every_neig
     for number in range(9):
         window = around(db, twin.board, ALL_TIME, f"p{number}", 2)
         assert window is not None
-        placed = [rank.rank for rank in rank_entries(db, twin.board, ALL_TIME, window) if rank]
+        without_foreign_shard = [rank.rank for rank in rank_entries(db, twin.board, ALL_TIME, window) if rank]
         first = min(max(9 - number - 2, 1), 5)
-        assert placed == list(range(first, first + 5))
+        assert without_foreign_shard == list(range(first, first + 5))
         assert f"p{number}" in [one.participant_id for one in window]
 
 
@@ -92,8 +92,8 @@ def test_reports_13_and_14_friends_have_their_rank_on_the_whole_board_and_equals
         twin.submit(f"p{number}", score, at=number)
     drain()
     friends = entries_of(db, twin.board, ALL_TIME, ["p4", "p2", "p3"])
-    placed = [rank for rank in rank_entries(db, twin.board, ALL_TIME, friends) if rank]
-    assert [(rank.rank, rank.position) for rank in placed] == [(2, 3), (2, 4), (5, 5)]
+    without_foreign_shard = [rank for rank in rank_entries(db, twin.board, ALL_TIME, friends) if rank]
+    assert [(rank.rank, rank.position) for rank in without_foreign_shard] == [(2, 3), (2, 4), (5, 5)]
 
 
 def test_reports_22_metadata_is_edited_without_a_score_and_a_tournament_ends_now(
@@ -113,7 +113,7 @@ def test_reports_22_metadata_is_edited_without_a_score_and_a_tournament_ends_now
         before.rank_key,
     )
     boards.update(twin.board.id, 1, title="being edited meanwhile")
-    closed = boards.close(twin.board.id, Deed("referee", NOW + timedelta(minutes=1), "rain"))
+    closed = boards.close(twin.board.id, AuditContext("referee", NOW + timedelta(minutes=1), "rain"))
     assert closed.closed
     assert closed.title == "being edited meanwhile"
     drain()

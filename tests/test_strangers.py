@@ -20,7 +20,7 @@ from core.ranking.top import read_top
 from core.storage.database import Database
 from core.stream import process
 from core.tree import changes
-from core.tree.changes import Poison, read_change, read_entry
+from core.tree.changes import MalformedRecord, read_change, read_entry
 from core.upkeep.checks import check
 from core.upkeep.growth import grow
 from tests.growing import Grower
@@ -91,7 +91,7 @@ def broken(draw: st.DrawFn) -> Any:
 def test_a_record_is_read_or_is_poison(record: Any) -> None:
     try:
         change = read_change(record)
-    except Poison:
+    except MalformedRecord:
         return
     for image in (change.old, change.new):
         if image is not None:
@@ -113,7 +113,7 @@ def test_a_batch_counts_what_is_sound_and_reports_how_much_is_not(
 def is_poison(record: Any) -> bool:
     try:
         read_change(record)
-    except Poison:
+    except MalformedRecord:
         return True
     return False
 

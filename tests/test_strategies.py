@@ -127,8 +127,8 @@ deeds = st.one_of(
 )
 
 
-def do(twin: Twin, drain: Drain, grower: Grower, deed: tuple[Any, ...]) -> None:
-    match deed:
+def do(twin: Twin, drain: Drain, grower: Grower, audit: tuple[Any, ...]) -> None:
+    match audit:
         case ("submit", name, score, at):
             twin.submit(name, *score[: len(twin.board.components)], at=at)
         case ("remove", name):
@@ -153,8 +153,8 @@ def test_every_strategy_agrees_all_through_a_random_life(
     """A new board each time; leaves are so small that growth, moves and hiding meet in every order."""
     twin = Twin.make(db, boards, **definition)
     for deeds_of_a_day in life:
-        for deed in deeds_of_a_day:
-            do(twin, drain, grower, deed)
+        for audit in deeds_of_a_day:
+            do(twin, drain, grower, audit)
         drain()
         drain()  # what the first one found to be late
         twin.check_strategies(page_sizes=(3,), radii=(1,), participants=NAMES[:2])

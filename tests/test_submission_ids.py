@@ -245,17 +245,17 @@ def test_a_death_anywhere_and_a_retry_leave_it_counted_once_in_every_period(
     lean: Database, boards: Boards, policy: ScorePolicy, submission_id: str | None, mode: CounterMode
 ) -> None:
     """With an id it is in all periods or none at any moment; without one, in all after the retry."""
-    offer = replace(ANN, submission_id=submission_id, achieved_at=NOW)
+    attempt = replace(ANN, submission_id=submission_id, achieved_at=NOW)
     died = 0
     for at, after in ((at, after) for at in range(1, 50) for after in (False, True)):
         board = make(boards, policy, id=f"board {at} {after}", counter_mode=mode)
         submit_score(lean, board, Submission("ann", ["5"], achieved_at=NOW - timedelta(seconds=1)), now=NOW)
         mortal = Mortal(lean.client, at, after=after)
         try:
-            submit_score(Database(mortal, lean.tables), board, offer, now=NOW)  # type: ignore[arg-type]
+            submit_score(Database(mortal, lean.tables), board, attempt, now=NOW)  # type: ignore[arg-type]
         except Died:
             assert submission_id is None or len(set(scores(lean, board))) == 1
-        submit_score(lean, board, offer, now=NOW)
+        submit_score(lean, board, attempt, now=NOW)
         total = 15 if policy is ScorePolicy.SUM else 10
         assert scores(lean, board) == [total] * 4
         found = [entry(lean, board, period, "ann") for period in PERIODS]

@@ -26,8 +26,8 @@ from core.notifications.outbox import Pending, read_pending, write_pending
 from core.ranking import top
 from core.ranking.queries import size
 from core.ranking.queries import top as best
-from core.records.audit import Deed
-from core.records.jobs import Chore, left
+from core.records.audit import AuditContext
+from core.records.jobs import Job, pending_jobs
 from core.storage.database import Database, batch_write, metered
 from core.stream import process
 from core.tree import shape
@@ -71,7 +71,9 @@ class Theatre:
         self.now += 1_001
         self.ticks += 1
         before = len(self.audience.heard)
-        self.again = notifier.tell(self.db, self.twin.board, self.twin.standings, self._publish, looks=looks)
+        self.again = notifier.notify(
+            self.db, self.twin.board, self.twin.standings, self._publish, looks=looks
+        )
         return self.audience.heard[before:]
 
     def play(self) -> list[RankChange]:
@@ -238,12 +240,12 @@ def test_nothing_that_a_forgotten_participant_was_told_is_kept(
     theatre.twin.submit("Zoe", 2000)
     theatre.play()
     assert kept("Zoe") == ["of:Zoe"]
-    assert forget_participant(db, boards, "Zoe", Deed("ops", NOW)) == 1
+    assert forget_participant(db, boards, "Zoe", AuditContext("ops", NOW)) == 1
     assert kept("Zoe") == []
     theatre.twin.oracle.remove("Zoe")
     theatre.play()
-    [(_, name, chore)] = left(db, Chore.FORGET)
-    assert erase_from_archives(db, boards, name, chore, 1e9)
+    [(_, name, job)] = pending_jobs(db, Job.FORGET)
+    assert erase_from_archives(db, boards, name, job, 1e9)
     assert kept("Zoe") == []
     theatre.check()
 
@@ -452,7 +454,7 @@ def test_at_most_one_event_a_second_and_none_lost(stage: Any) -> None:
 
 def test_a_burst_of_500_is_told_in_bounded_ticks(stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notifier, "_AT_ONCE", 200)
-    monkeypatch.setattr(movers, "MARKS_AN_ITEM", 50)
+    monkeypatch.setattr(movers, "MOVERS_PER_ITEM", 50)
     theatre = stage()
     chance = random.Random(5)
     for _ in range(2):  # all enter, then all move
@@ -574,7 +576,7 @@ def test_one_tick_at_a_time_and_a_dead_ones_order_is_taken_over(stage: Any) -> N
 
     theatre.now += 1_001
     with pytest.raises(ConnectionError):
-        notifier.tell(theatre.db, theatre.twin.board, theatre.twin.standings, die)
+        notifier.notify(theatre.db, theatre.twin.board, theatre.twin.standings, die)
     assert theatre.tick() == []
     theatre.now += notifier._LEASE
     theatre.play()
@@ -594,7 +596,7 @@ def test_who_may_have_been_told_hears_of_moving_back(stage: Any) -> None:
 
     theatre.now += 1_001
     with pytest.raises(ConnectionError):
-        notifier.tell(theatre.db, theatre.twin.board, theatre.twin.standings, publish_and_die)
+        notifier.notify(theatre.db, theatre.twin.board, theatre.twin.standings, publish_and_die)
     assert theatre.audience.newest["p0"].bucket == "ten"
     theatre.twin.remove("p11")
     theatre.deliver()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from core.notifications.events import Event
-from core.notifications.movers import note_moves
+from core.notifications.movers import record_movers
 from core.storage.database import metered
 from core.stream import process
 from core.tree.changes import read_change
@@ -43,7 +43,7 @@ def spend(theatre: Theatre, participant: str, score: int) -> Spent | None:
     records = theatre.records.new()
     changes = [read_change(record) for record in records]
     with metered() as noted:
-        due = note_moves(theatre.db, "shard", theatre.twin.board, theatre.twin.standings, changes)
+        due = record_movers(theatre.db, "shard", theatre.twin.board, theatre.twin.standings, changes)
     process(theatre.db, theatre.boards, "shard", records)
     assert noted.requests <= 2
     if not due:

@@ -75,8 +75,8 @@ def watching(*arguments: str) -> Iterator[Watching]:
 def server(engine: Engine) -> Iterator[Live]:
     with live_alone(engine) as running:
         for participant, score in (("ann", "7"), ("bob", "9")):
-            offer = {"leaderboardId": "board", "participantId": participant, "score": score}
-            assert "errors" not in running.ask(SUBMIT, input=offer)
+            attempt = {"leaderboardId": "board", "participantId": participant, "score": score}
+            assert "errors" not in running.ask(SUBMIT, input=attempt)
         yield running
 
 
@@ -131,9 +131,9 @@ def test_it_comes_back_after_a_cut(db: Database, boards: Boards, stack: ExitStac
         server.publish(change("ann", 7))
         assert watch.line().startswith("Top 10")
     assert "connecting again in" in watch.line()
-    offer = {"leaderboardId": "board", "participantId": "ann", "score": "7"}
+    attempt = {"leaderboardId": "board", "participantId": "ann", "score": "7"}
     with live(db, boards, port=port) as server:
-        assert "errors" not in server.ask(SUBMIT, input=offer)
+        assert "errors" not in server.ask(SUBMIT, input=attempt)
         line = watch.line()
         while "connecting again in" in line:
             line = watch.line()

@@ -38,15 +38,15 @@ def live_a_year(db: Database, boards: Boards, drain: Callable[[], int], zone: st
     times = sorted(chance.choice(moments) + chance.random() * timedelta(hours=30) for _ in range(submissions))
     for number, now in enumerate(times):
         at = now - timedelta(hours=chance.choice(LATENESS), seconds=chance.randrange(3600))
-        offer = (chance.choice("abc"), *(chance.randrange(-300, 300) for _ in range(width)))
+        attempt = (chance.choice("abc"), *(chance.randrange(-300, 300) for _ in range(width)))
         given_at = chance.choice([at, at, None])
         name = f"{number}" if chance.random() < 0.3 else None
-        season.submit(*offer, now=now, at=given_at, submission_id=name)
+        season.submit(*attempt, now=now, at=given_at, submission_id=name)
         if name in season.told:
-            ids.append((name, (offer, given_at)))
+            ids.append((name, (attempt, given_at)))
         if ids and chance.random() < 0.2:
-            again, (offer, given_at) = chance.choice(ids)
-            season.submit(*offer, now=now, at=given_at, submission_id=again)
+            again, (attempt, given_at) = chance.choice(ids)
+            season.submit(*attempt, now=now, at=given_at, submission_id=again)
     drain()
     kinds = {
         kind: [key for key in season.twins if key.startswith(kind)] for kind in ("daily", "weekly", "monthly")

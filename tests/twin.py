@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from core.archives.read import archive_entries
-from core.archives.write import begin_archive, take_archive
+from core.archives.write import begin_archive, write_archive
 from core.boards import Boards
 from core.counters.cache import CounterCache
 from core.domain.board import define_board
@@ -21,8 +21,8 @@ from core.moderation.forget import erase_from_archives, forget_participant
 from core.moderation.moderate import hide_entry, remove_entry, restore_entry
 from core.ranking.queries import around, entries, entries_of, entry, participant_entries, size, top
 from core.ranking.ranks import rank_entries
-from core.records.audit import Deed
-from core.records.jobs import Chore, left
+from core.records.audit import AuditContext
+from core.records.jobs import Job, pending_jobs
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
 from tests.oracle import Bucket, Oracle, OutOfBounds, Place, Removed, Standing
@@ -31,7 +31,7 @@ NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 ALL_TIME = "all-time"
 ABSENT = "nobody"
 EXACT = (RankStrategy.INDEX, RankStrategy.TREE, RankStrategy.LADDER, RankStrategy.AUTO)
-LONG_AGO = Deed("tests", datetime(1970, 1, 1, tzinfo=UTC))  # a removal that holds no score back
+LONG_AGO = AuditContext("tests", datetime(1970, 1, 1, tzinfo=UTC))  # a removal that holds no score back
 YESTERDAY = NOW - timedelta(days=1)
 _numbers = itertools.count()
 
@@ -84,9 +84,9 @@ class Twin:
 
     def remove(self, participant: str, at: int | None = None) -> None:
         """Remove a participant, `at` seconds after noon or long ago."""
-        deed = LONG_AGO if at is None else replace(LONG_AGO, at=NOW + timedelta(seconds=at))
-        expected = self.oracle.remove(participant, deed.at)
-        removed = remove_entry(self.db, self.board, participant, deed)
+        audit = LONG_AGO if at is None else replace(LONG_AGO, at=NOW + timedelta(seconds=at))
+        expected = self.oracle.remove(participant, audit.at)
+        removed = remove_entry(self.db, self.board, participant, audit)
         assert (standing_of(removed) if removed else None) == expected
 
     def hide(self, participant: str) -> None:
@@ -105,11 +105,11 @@ class Twin:
 
     def forget(self, participant: str, at: int) -> None:
         """Forget a participant, `at` seconds after noon, and see the archives gone through."""
-        deed = replace(LONG_AGO, at=NOW + timedelta(seconds=at))
-        self.oracle.remove(participant, deed.at)
-        forget_participant(self.db, self.boards, participant, deed)
-        for _, name, chore in left(self.db, Chore.FORGET):
-            assert erase_from_archives(self.db, self.boards, name, chore, 1e9)
+        audit = replace(LONG_AGO, at=NOW + timedelta(seconds=at))
+        self.oracle.remove(participant, audit.at)
+        forget_participant(self.db, self.boards, participant, audit)
+        for _, name, job in pending_jobs(self.db, Job.FORGET):
+            assert erase_from_archives(self.db, self.boards, name, job, 1e9)
         self.forgotten.append(participant)
 
     # Reads, compared
@@ -119,9 +119,9 @@ class Twin:
         name = begin_archive(
             self.db, self.board, self.period, YESTERDAY + timedelta(minutes=len(self.archived))
         )
-        assert take_archive(self.db, name, 1e9)
-        placed = [(one, self.oracle.place(one.participant)) for one in self.oracle.ranked()]
-        self.archived[name] = (len(self.forgotten), placed)
+        assert write_archive(self.db, name, 1e9)
+        without_foreign_shard = [(one, self.oracle.place(one.participant)) for one in self.oracle.ranked()]
+        self.archived[name] = (len(self.forgotten), without_foreign_shard)
         for archive, (before, then) in self.archived.items():
             gone = set(self.forgotten[before:])
             found = archive_entries(self.db, archive, 1000).items

@@ -5,16 +5,16 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from core.archives.rows import CHUNK_ROWS, Row, entry_of, erased, rank_of, unpack
-from core.archives.write import About, find_archive, listing, rows_chunk, tie_chunk
+from core.archives.write import ArchiveHeader, listing, read_archive, rows_chunk, tie_chunk
 from core.domain.errors import ArchiveNotFound
 from core.domain.keys import SEPARATOR, split_standings
 from core.domain.limits import MAX_ARCHIVES_PAGE, MAX_PAGE, check_limit
 from core.domain.model import Archive, Board, Entry, Page, Rank
 from core.domain.pages import decode_token, encode_token
 from core.domain.rank_key import instant
-from core.records.jobs import Chore, left
-from core.records.table import RESERVED, archive_key, newest_page, query_archive
-from core.storage.database import Database
+from core.records.jobs import Job, pending_jobs
+from core.records.table import newest_page, query_records, record_key
+from core.storage.database import Database, query_all
 
 Item = dict[str, Any]
 
@@ -36,8 +36,8 @@ def archives_page(db: Database, board: Board, limit: int, next_token: str | None
 
 def listed_archives(db: Database, board_id: str, generation: str) -> Iterator[tuple[str, datetime]]:
     """Name a board's complete archives, oldest first, and when they were taken: a read unit for each 4 KB."""
-    for item in query_archive(db, listing(board_id, generation)):
-        moment, _, name = item["chunk"]["S"].partition(SEPARATOR)
+    for item in query_records(db, listing(board_id, generation)):
+        moment, _, name = item["record_id"]["S"].partition(SEPARATOR)
         yield name, instant(int(moment))
 
 
@@ -56,7 +56,7 @@ def archive_entries(
     check_limit("limit", limit, MAX_PAGE)
     first = 0 if next_token is None else int(decode_token(name, next_token))
     try:
-        found = find_archive(db, name) if 0 < len(name.encode()) <= _LONGEST_ID else None
+        found = read_archive(db, name) if 0 < len(name.encode()) <= _LONGEST_ID else None
     except ValueError:
         found = None
     if found is None or "size" not in found[1]:
@@ -67,7 +67,7 @@ def archive_entries(
     chunks = _chunks(db, about, first, last) if first < last else []
     forgotten = {
         item["participant"]["S"]
-        for _, _, item in left(db, Chore.FORGET)
+        for _, _, item in pending_jobs(db, Job.FORGET)
         if may_hold(about.taken_at, instant(int(item["asked_at"]["N"])))
     }
     rows, ties = _ranked(db, about, chunks, last)
@@ -91,36 +91,30 @@ def _seen(row: Row, forgotten: set[str]) -> Row:
     return erased(row) if row.participant_id in forgotten else row
 
 
-def _chunks(db: Database, about: About, first: int, last: int) -> list[Item]:
+def _chunks(db: Database, about: ArchiveHeader, first: int, last: int) -> list[Item]:
     """Read the chunks of a stretch of positions; the first may begin up to a chunk's length before it."""
-    found: list[Item] = []
-    start: dict[str, Any] = {}
-    while True:
-        answer = db.client.query(
-            TableName=db.tables.archives,
-            KeyConditionExpression="#archive = :archive AND chunk BETWEEN :first AND :last",
-            ExpressionAttributeNames=RESERVED,
+    return list(
+        query_all(
+            db,
+            TableName=db.tables.records,
+            KeyConditionExpression="record_set = :set AND record_id BETWEEN :first AND :last",
             ExpressionAttributeValues={
-                ":archive": {"S": about.archive_id},
+                ":set": {"S": about.archive_id},
                 ":first": {"S": rows_chunk(max(0, first - CHUNK_ROWS + 1))},
                 ":last": {"S": rows_chunk(last - 1)},
             },
-            **start,
         )
-        found += answer["Items"]
-        if "LastEvaluatedKey" not in answer:
-            return found
-        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+    )
 
 
 def _ranked(
-    db: Database, about: About, chunks: list[Item], last: int
+    db: Database, about: ArchiveHeader, chunks: list[Item], last: int
 ) -> tuple[dict[int, Row], dict[int, tuple[int, int]]]:
     """Give the rows by position, and for each from where to where its equals stand."""
     rows: dict[int, Row] = {}
     starts: dict[int, int] = {}
     for chunk in chunks:
-        first = int(chunk["chunk"]["S"].partition(" ")[2])
+        first = int(chunk["record_id"]["S"].partition(" ")[2])
         start = int(chunk["tie_start"]["N"])
         for at, row in enumerate(unpack(bytes(chunk["rows"]["B"])), start=first):
             if at > first and row.score != rows[at - 1].score:
@@ -136,15 +130,15 @@ def _ranked(
     return rows, {at: (start, ends[start]) for at, start in starts.items()}
 
 
-def _end_of(db: Database, about: About, start: int, seen: int) -> int:
+def _end_of(db: Database, about: ArchiveHeader, start: int, seen: int) -> int:
     item = db.client.get_item(
-        TableName=db.tables.archives, Key=archive_key(about.archive_id, tie_chunk(start))
+        TableName=db.tables.records, Key=record_key(about.archive_id, tie_chunk(start))
     ).get("Item")
     return max(seen, int(item["ends"]["N"])) if item else seen
 
 
 def _listed(board: Board, item: Item) -> Archive:
-    moment, _, name = item["chunk"]["S"].partition(SEPARATOR)
+    moment, _, name = item["record_id"]["S"].partition(SEPARATOR)
     _, period, _ = split_standings(name.rpartition(SEPARATOR)[0])
     taken_at: datetime = instant(int(moment))
     return Archive(name, board.id, period, taken_at, int(item["size"]["N"]), complete=True)

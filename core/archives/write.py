@@ -30,8 +30,8 @@ from core.domain.errors import InvalidInput
 from core.domain.keys import SEPARATOR, split_standings, standings_key
 from core.domain.model import Archive, Board, Entry
 from core.domain.rank_key import instant, just_above, microseconds, score_bytes
-from core.records.jobs import Chore, ask, done
-from core.records.table import archive_key, query_archive
+from core.records.jobs import Job, add_job, remove_job
+from core.records.table import query_records, record_key
 from core.storage.database import Database, lost_race
 from core.storage.rank_index import count_between, read_run
 
@@ -48,7 +48,7 @@ _ABOUT, _PROGRESS = "about", "progress"
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ArchiveHeader:
     """What is known of an archive from its beginning; `total` and `size` once it is complete."""
 
     archive_id: str
@@ -88,38 +88,38 @@ def begin_archive(
     stamp = AT_THE_END if ended else f"{now.astimezone(UTC):%Y%m%dT%H%MZ}" + (f"-top{limit}" if limit else "")
     name = archive_id(board, period, stamp)
     about: dict[str, AttributeValueTypeDef] = {
-        **archive_key(name, _ABOUT),
+        **record_key(name, _ABOUT),
         "definition": {"S": board_to_json(board)},
         "taken_at": {"N": str(microseconds(now))},
     }
     if limit is not None:
         about["taken"] = {"N": str(limit)}
-    progress: dict[str, AttributeValueTypeDef] = {**archive_key(name, _PROGRESS), "position": {"N": "0"}}
+    progress: dict[str, AttributeValueTypeDef] = {**record_key(name, _PROGRESS), "position": {"N": "0"}}
     try:
         db.client.transact_write_items(
             TransactItems=[
                 {
                     "Put": {
-                        "TableName": db.tables.archives,
+                        "TableName": db.tables.records,
                         "Item": about,
-                        "ConditionExpression": "attribute_not_exists(chunk)",
+                        "ConditionExpression": "attribute_not_exists(record_id)",
                     }
                 },
-                {"Put": {"TableName": db.tables.archives, "Item": progress}},
-                ask(db, Chore.ARCHIVE, name),
+                {"Put": {"TableName": db.tables.records, "Item": progress}},
+                add_job(db, Job.ARCHIVE, name),
             ]
         )
     except db.client.exceptions.TransactionCanceledException as error:
-        if not find_archive(db, name):
+        if not read_archive(db, name):
             raise error from None
     return name
 
 
-def find_archive(db: Database, name: str) -> tuple[About, "Item"] | None:
+def read_archive(db: Database, name: str) -> tuple[ArchiveHeader, "Item"] | None:
     """Read what an archive says of itself, and its progress; None: no such. Some two read units."""
     items = {
         chunk: db.client.get_item(
-            TableName=db.tables.archives, Key=archive_key(name, chunk), ConsistentRead=True
+            TableName=db.tables.records, Key=record_key(name, chunk), ConsistentRead=True
         ).get("Item")
         for chunk in (_ABOUT, _PROGRESS)
     }
@@ -128,7 +128,7 @@ def find_archive(db: Database, name: str) -> tuple[About, "Item"] | None:
         return None
     _, period, _ = split_standings(name.rpartition(SEPARATOR)[0])
     return (
-        About(
+        ArchiveHeader(
             archive_id=name,
             board=board_from_json(about["definition"]["S"]),
             period=period,
@@ -139,21 +139,21 @@ def find_archive(db: Database, name: str) -> tuple[About, "Item"] | None:
     )
 
 
-def take_archive(db: Database, name: str, seconds: float) -> Archive | None:
+def write_archive(db: Database, name: str, seconds: float) -> Archive | None:
     """Go on taking an archive for so many seconds, one chunk at least; None where it has been deleted.
 
     Costs for each chunk half a read unit for each 4 KB of the index, at least one for each shard, and two
     write units for each KB of it, some 20 to 40 units.
     """
     until = time.monotonic() + seconds
-    found = find_archive(db, name)
+    found = read_archive(db, name)
     if found is None:
         return None
     about, progress = found
-    taker = _Taker(db, about)
+    taker = _ArchiveWriter(db, about)
     while "size" not in progress:
         taker.take(progress)
-        again = find_archive(db, name)
+        again = read_archive(db, name)
         if again is None:
             return None
         _, progress = again
@@ -162,7 +162,7 @@ def take_archive(db: Database, name: str, seconds: float) -> Archive | None:
     return archive_of(about, progress)
 
 
-def archive_of(about: About, progress: "Item") -> Archive:
+def archive_of(about: ArchiveHeader, progress: "Item") -> Archive:
     """Describe an archive as far as it has come."""
     complete = "size" in progress
     size = int(progress["size" if complete else "position"]["N"])
@@ -184,10 +184,10 @@ def listing(board_id: str, generation: str) -> str:
     return f"~archives{SEPARATOR}{board_id}{SEPARATOR}{generation}"
 
 
-class _Taker:
+class _ArchiveWriter:
     """Takes one archive's chunks, and remembers who is in it."""
 
-    def __init__(self, db: Database, about: About) -> None:
+    def __init__(self, db: Database, about: ArchiveHeader) -> None:
         self._db = db
         self._about = about
         self._seen: set[str] | None = None
@@ -212,7 +212,7 @@ class _Taker:
         if self._seen is None:
             self._seen = set()
             if position:
-                for item in query_archive(self._db, self._about.archive_id, prefix="rows "):
+                for item in query_records(self._db, self._about.archive_id, prefix="rows "):
                     self._seen.update(row.participant_id for row in unpack(bytes(item["rows"]["B"])))
         if entry.participant_id in self._seen:
             return False
@@ -247,11 +247,11 @@ class _Taker:
         writes = [self._tie(start, end) for start, end in ended if start < position]
         if entries:
             chunk: dict[str, AttributeValueTypeDef] = {
-                **archive_key(self._about.archive_id, rows_chunk(position)),
+                **record_key(self._about.archive_id, rows_chunk(position)),
                 "rows": {"B": pack(rows)},
                 "tie_start": {"N": str(first)},
             }
-            writes.append({"Put": {"TableName": self._db.tables.archives, "Item": chunk}})
+            writes.append({"Put": {"TableName": self._db.tables.records, "Item": chunk}})
         goes_on: dict[str, AttributeValueTypeDef] = {
             "position": {"N": str(position + len(entries))},
             "after": {"B": bytes(last["rank_key"]["B"])},
@@ -271,7 +271,7 @@ class _Taker:
             last = max(last, size)
             total = max(read_size(self._db, about.board, standings), last)
         listed: dict[str, AttributeValueTypeDef] = {
-            **archive_key(
+            **record_key(
                 listing(about.board.id, about.board.generation),
                 f"{microseconds(about.taken_at):020}{SEPARATOR}{about.archive_id}",
             ),
@@ -282,16 +282,16 @@ class _Taker:
         return [
             self._progress(progress, ends),
             *tie,
-            {"Put": {"TableName": self._db.tables.archives, "Item": listed}},
-            done(self._db, Chore.ARCHIVE, about.archive_id),
+            {"Put": {"TableName": self._db.tables.records, "Item": listed}},
+            remove_job(self._db, Job.ARCHIVE, about.archive_id),
         ]
 
     def _tie(self, start: int, end: int) -> "TransactWriteItemTypeDef":
         item: dict[str, AttributeValueTypeDef] = {
-            **archive_key(self._about.archive_id, tie_chunk(start)),
+            **record_key(self._about.archive_id, tie_chunk(start)),
             "ends": {"N": str(end)},
         }
-        return {"Put": {"TableName": self._db.tables.archives, "Item": item}}
+        return {"Put": {"TableName": self._db.tables.records, "Item": item}}
 
     def _progress(
         self, progress: "Item", sets: "dict[str, AttributeValueTypeDef]"
@@ -302,8 +302,8 @@ class _Taker:
             values[":was_after"] = progress["after"]
         return {
             "Update": {
-                "TableName": self._db.tables.archives,
-                "Key": archive_key(self._about.archive_id, _PROGRESS),
+                "TableName": self._db.tables.records,
+                "Key": record_key(self._about.archive_id, _PROGRESS),
                 "UpdateExpression": "SET " + ", ".join(f"#{name} = :{name}" for name in sets),
                 "ConditionExpression": condition,
                 "ExpressionAttributeNames": {

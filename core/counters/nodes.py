@@ -23,7 +23,7 @@ from core.domain.keys import SEPARATOR, split_standings
 from core.domain.model import Board, CounterMode
 from core.domain.periods import expires_at
 from core.storage.clock import now_ms
-from core.storage.database import Database, batch_get, failed_item
+from core.storage.database import Database, batch_get, failed_item, query_all
 from core.storage.tables import TTL_ATTRIBUTE
 from core.tree.node import Step
 from core.tree.shape import counter_shards
@@ -127,18 +127,12 @@ def query_nodes(db: Database, partition: str, prefix: str) -> Iterator[Item]:
     if prefix:  # DynamoDB refuses an empty string in a key condition
         condition += " AND begins_with(node, :prefix)"
         values[":prefix"] = {"S": prefix}
-    start: dict[str, Any] = {}
-    while True:
-        answer = db.client.query(
-            TableName=db.tables.counters,
-            KeyConditionExpression=condition,
-            ExpressionAttributeValues=values,
-            **start,
-        )
-        yield from answer["Items"]
-        if "LastEvaluatedKey" not in answer:
-            return
-        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+    return query_all(
+        db,
+        TableName=db.tables.counters,
+        KeyConditionExpression=condition,
+        ExpressionAttributeValues=values,
+    )
 
 
 def partitions(board: Board, standings: str) -> list[str]:

@@ -1,12 +1,28 @@
-"""Opaque page tokens: a place in one list, useless in any other. Pure."""
+"""Opaque page tokens: a place in one list, useless in any other. And reading all pages of a list. Pure."""
 
 import base64
 import binascii
 import hashlib
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from core.domain.errors import InvalidInput
+from core.domain.model import Page
 
 _DIGEST_BYTES = 8
+
+T = TypeVar("T")
+
+
+def every_item(read_page: Callable[[str | None], Page[T]]) -> Iterator[T]:
+    """Yield the items of all pages of a list; `read_page` takes a page's token, None for the first."""
+    token: str | None = None
+    while True:
+        page = read_page(token)
+        yield from page.items
+        token = page.next_token
+        if token is None:
+            return
 
 
 def encode_token(listing: str, after: bytes) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.domain.keys import SEPARATOR, split_standings
 from core.domain.model import Board
-from core.storage.database import Database
+from core.storage.database import Database, query_all
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
@@ -31,16 +31,10 @@ def _query(db: Database, participant_id: str, prefix: str) -> Iterator[dict[str,
     if prefix:
         condition += " AND begins_with(standings, :prefix)"
         values[":prefix"] = {"S": prefix}
-    start: dict[str, Any] = {}
-    while True:
-        answer = db.client.query(
-            TableName=db.tables.scores,
-            KeyConditionExpression=condition,
-            ExpressionAttributeValues=values,
-            ConsistentRead=True,
-            **start,
-        )
-        yield from answer["Items"]
-        if "LastEvaluatedKey" not in answer:
-            return
-        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+    return query_all(
+        db,
+        TableName=db.tables.scores,
+        KeyConditionExpression=condition,
+        ExpressionAttributeValues=values,
+        ConsistentRead=True,
+    )

@@ -6,7 +6,6 @@ INLINE         the write, and after it the counts; a death in between leaves a d
 """
 
 import random
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +17,11 @@ from core.counters.known_trees import Trees
 from core.counters.nodes import expiry, node_key, partitions
 from core.domain.errors import Throttled
 from core.domain.model import Board, CounterMode
+from core.storage.backoff import back_off
 from core.storage.clock import now_ms
 from core.storage.database import Database, failed_item
 from core.storage.parallel import run_all
-from core.tree.changes import Change, placed, read_entry
+from core.tree.changes import Change, read_entry, without_foreign_shard
 from core.tree.node import node_name
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ Item = Mapping[str, Any]
 
 _ATTEMPTS = 30
 _PASSING = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
-_BASE_DELAY = 0.002  # seconds
-_MAX_DELAY = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ def _node_updates(
         at=datetime.now(UTC),
         standings=standings,
         participant=cast("dict[str, str]", key["participant"])["S"],
-        old=placed(board, read_entry(standings, before)),
+        old=without_foreign_shard(board, read_entry(standings, before)),
         new=after,
     )
     if change.old is None and change.new is None:
@@ -212,7 +210,7 @@ def _transact(db: Database, items: "list[TransactWriteItemTypeDef]") -> list[Ite
             if not any(reason.get("Code") in _PASSING for reason in reasons):
                 raise
             # Another transaction holds one of the items: counts commute, so it is only a matter of turns.
-            time.sleep(random.uniform(0, min(_MAX_DELAY, _BASE_DELAY * 2**attempt)))
+            back_off(attempt)
             continue
         return None
     raise Throttled("too many submissions cross the same counters at once; nothing was stored, try again")

@@ -11,33 +11,27 @@ What stays for 30 days is the id alone, where the entries were: it is what late 
 
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.archives.read import SHOWN, listed_archives, may_hold
 from core.archives.rows import erased, pack, unpack
-from core.archives.write import find_archive
+from core.archives.write import read_archive
 from core.boards import Boards
 from core.domain.entry_item import is_entry
 from core.domain.keys import split_standings
-from core.domain.limits import MAX_BOARDS_PAGE
 from core.domain.rank_key import instant, microseconds
 from core.domain.text import check_id
 from core.entries.read import participant_items
-from core.moderation.moderate import bury
-from core.notifications.outbox import drop_outgoing
-from core.records.audit import AuditAction, Deed, forget_name, participant_hash, record
-from core.records.flags import mark_removed
-from core.records.jobs import Chore, Item, ask, done, left, note
-from core.records.table import archive_key, query_archive
+from core.moderation.moderate import leave_tombstone
+from core.notifications.outbox import delete_outgoing
+from core.records.audit import AuditAction, AuditContext, forget_name, participant_hash, record
+from core.records.flags import flag_removed
+from core.records.jobs import Item, Job, add_job, pending_jobs, remove_job, save_progress
+from core.records.table import query_records, record_key
 from core.storage.database import Database
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
-    from core.domain.model import Board
-
-
-def forget_participant(db: Database, boards: Boards, participant_id: str, deed: Deed) -> int:
+def forget_participant(db: Database, boards: Boards, participant_id: str, audit: AuditContext) -> int:
     """Erase a participant; gives how many entries there were. If it dies, do it again.
 
     Raises:
@@ -51,85 +45,77 @@ def forget_participant(db: Database, boards: Boards, participant_id: str, deed: 
     digest = participant_hash(db, participant_id)
     details: dict[str, Any] = {
         "participant": {"S": participant_id},
-        "asked_at": {"N": str(microseconds(deed.at))},
+        "asked_at": {"N": str(microseconds(audit.at))},
     }
-    told = record(db, AuditAction.FORGET, deed, participant_id=participant_id, named=False)
-    db.client.transact_write_items(TransactItems=[ask(db, Chore.FORGET, digest, **details), *told])
+    told = record(db, AuditAction.FORGET, audit, participant_id=participant_id, named=False)
+    db.client.transact_write_items(TransactItems=[add_job(db, Job.FORGET, digest, **details), *told])
     removed = 0
     for item in participant_items(db, participant_id):
-        removed += _erase(db, boards, item, deed)
+        removed += _erase(db, boards, item, audit)
     _erase_told(db, participant_id)
     forget_name(db, participant_id)
     return removed
 
 
-def _erase(db: Database, boards: Boards, item: Item, deed: Deed) -> bool:
+def _erase(db: Database, boards: Boards, item: Item, audit: AuditContext) -> bool:
     board_id, _, generation = split_standings(item["standings"]["S"])
     board = boards.get_generation(board_id, generation)
     if board is None:
         key = {name: item[name] for name in ("participant", "standings")}
         db.client.delete_item(TableName=db.tables.scores, Key=key)
         return False
-    mark = mark_removed(db, board, item["participant"]["S"], deed.at)
+    mark = flag_removed(db, board, item["participant"]["S"], audit.at)
     db.client.transact_write_items(TransactItems=[mark])
-    return is_entry(bury(db, board, item, deed))
+    return is_entry(leave_tombstone(db, board, item, audit))
 
 
 def _erase_told(db: Database, participant_id: str) -> None:
     """Erase what subscribers were told of a participant, where no entry has come since."""
     gone = [item["standings"]["S"] for item in participant_items(db, participant_id) if not is_entry(item)]
-    drop_outgoing(db, gone, participant_id)
+    delete_outgoing(db, gone, participant_id)
 
 
-def erase_from_archives(db: Database, boards: Boards, name: str, chore: Item, seconds: float) -> bool:
+def erase_from_archives(db: Database, boards: Boards, name: str, job: Item, seconds: float) -> bool:
     """Go on taking a participant out of the archives, for so many seconds; says whether it is done.
 
     Costs a read unit for each 4 KB of every archive of every board, and two write units for each KB of the
     chunks that hold the participant; a write unit for each order that they were in.
     """
     until = time.monotonic() + seconds
-    participant_id = chore["participant"]["S"]
-    asked_at = instant(int(chore["asked_at"]["N"]))
-    after = chore["after"]["S"] if "after" in chore else ""
+    participant_id = job["participant"]["S"]
+    asked_at = instant(int(job["asked_at"]["N"]))
+    after = job["after"]["S"] if "after" in job else ""
     if after:
-        is_last = "is_last" in chore and chore["is_last"]["BOOL"]
+        is_last = "is_last" in job and job["is_last"]["BOOL"]
     else:
         # What is complete only after its board was gone through would be missed: then all are once more.
         is_last = datetime.now(UTC) >= asked_at + SHOWN and not _is_being_taken(db, asked_at)
-    for board in _boards(boards, after):
+    for board in boards.every():
+        if board.id <= after:
+            continue
         for archive, taken_at in listed_archives(db, board.id, board.generation):
             if may_hold(taken_at, asked_at):
                 _erase_rows(db, archive, participant_id)
-        note(db, Chore.FORGET, name, after={"S": board.id}, is_last={"BOOL": is_last})
+        save_progress(db, Job.FORGET, name, after={"S": board.id}, is_last={"BOOL": is_last})
         if time.monotonic() > until:
             return False
     if not is_last:
-        note(db, Chore.FORGET, name, after={"S": ""})
+        save_progress(db, Job.FORGET, name, after={"S": ""})
         return False
     _erase_told(db, participant_id)  # the tick that saw them leave has noted it there
-    db.client.transact_write_items(TransactItems=[done(db, Chore.FORGET, name)])
+    db.client.transact_write_items(TransactItems=[remove_job(db, Job.FORGET, name)])
     return True
 
 
-def _boards(boards: Boards, after: str) -> "Iterator[Board]":
-    token: str | None = None
-    while True:
-        page = boards.page(MAX_BOARDS_PAGE, token)
-        yield from (board for board in page.items if board.id > after)
-        token = page.next_token
-        if token is None:
-            return
-
-
 def _erase_rows(db: Database, archive: str, participant_id: str) -> None:
-    for chunk in query_archive(db, archive, prefix="rows "):
+    for chunk in query_records(db, archive, prefix="rows "):
         rows = unpack(bytes(chunk["rows"]["B"]))
         if all(row.participant_id != participant_id for row in rows):
             continue
         kept = [erased(row) if row.participant_id == participant_id else row for row in rows]
         db.client.update_item(
-            TableName=db.tables.archives,
-            Key=archive_key(archive, chunk["chunk"]["S"]),
+            TableName=db.tables.records,
+            Key=record_key(archive, chunk["record_id"]["S"]),
             UpdateExpression="SET #rows = :kept",
             ConditionExpression="#rows = :rows",
             ExpressionAttributeNames={"#rows": "rows"},
@@ -139,8 +125,8 @@ def _erase_rows(db: Database, archive: str, participant_id: str) -> None:
 
 def _is_being_taken(db: Database, asked_at: datetime) -> bool:
     """Say whether an archive is being taken that may hold who was to be forgotten at an instant."""
-    for _, archive, _ in left(db, Chore.ARCHIVE):
-        found = find_archive(db, archive)
+    for _, archive, _ in pending_jobs(db, Job.ARCHIVE):
+        found = read_archive(db, archive)
         if found and may_hold(found[0].taken_at, asked_at):
             return True
     return False

@@ -16,8 +16,8 @@ from core.domain.rank_key import microseconds
 from core.domain.text import check_id
 from core.entries.read import board_items
 from core.entries.write import Item, write_entry
-from core.records.audit import AuditAction, Deed, check_reason, record
-from core.records.flags import expiry, mark_hidden, mark_removed, mark_restored
+from core.records.audit import AuditAction, AuditContext, check_reason, record
+from core.records.flags import expiry, flag_hidden, flag_removed, flag_restored
 from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.storage.tables import TTL_ATTRIBUTE
@@ -31,7 +31,7 @@ _ATTEMPTS = 20
 _KEY = frozenset({"participant", "standings"})
 
 
-def hide_entry(db: Database, board: Board, participant_id: str, deed: Deed) -> Entry:
+def hide_entry(db: Database, board: Board, participant_id: str, audit: AuditContext) -> Entry:
     """Take a participant's rank in every period; scores stay, and further submissions change them unseen.
 
     Raises:
@@ -42,14 +42,14 @@ def hide_entry(db: Database, board: Board, participant_id: str, deed: Deed) -> E
     Costs a read unit for each 4 KB of the participant's entries, 6 to 8 write units for mark and record, and
     for each entry what it costs to take it off the index.
     """
-    check_reason(deed.reason)
+    check_reason(audit.reason)
     items = _entries(db, board, participant_id)
     if any("rank_shard" in item for item in items):
-        _record(db, board, AuditAction.HIDE, participant_id, deed, mark_hidden(db, board, participant_id))
+        _record(db, board, AuditAction.HIDE, participant_id, audit, flag_hidden(db, board, participant_id))
     return _shown(board, [_hide(db, board, item) for item in items])
 
 
-def restore_entry(db: Database, board: Board, participant_id: str, deed: Deed) -> Entry:
+def restore_entry(db: Database, board: Board, participant_id: str, audit: AuditContext) -> Entry:
     """Give a hidden participant's entries their places back: score and achievedAt are as they were.
 
     Raises:
@@ -59,15 +59,15 @@ def restore_entry(db: Database, board: Board, participant_id: str, deed: Deed) -
 
     Costs as much as `hide_entry`.
     """
-    check_reason(deed.reason)
+    check_reason(audit.reason)
     items = _entries(db, board, participant_id)
     if any("rank_shard" not in item for item in items):
-        mark = mark_restored(db, board, participant_id, deed.at)
-        _record(db, board, AuditAction.RESTORE, participant_id, deed, mark)
+        mark = flag_restored(db, board, participant_id, audit.at)
+        _record(db, board, AuditAction.RESTORE, participant_id, audit, mark)
     return _shown(board, [_restore(db, board, item) for item in items])
 
 
-def remove_entry(db: Database, board: Board, participant_id: str, deed: Deed) -> Entry | None:
+def remove_entry(db: Database, board: Board, participant_id: str, audit: AuditContext) -> Entry | None:
     """Take a participant off the board in every period; gives the entry that stood there, or None.
 
     For 30 days a submission that was achieved before is refused, so that a late retry does not bring them
@@ -79,18 +79,18 @@ def remove_entry(db: Database, board: Board, participant_id: str, deed: Deed) ->
 
     Costs as much as `hide_entry`.
     """
-    check_reason(deed.reason)
+    check_reason(audit.reason)
     items = _entries(db, board, participant_id)
     if not items:
         return None
-    mark = mark_removed(db, board, participant_id, deed.at)
-    _record(db, board, AuditAction.REMOVE, participant_id, deed, mark)
-    buried = [bury(db, board, item, deed) for item in items]
+    mark = flag_removed(db, board, participant_id, audit.at)
+    _record(db, board, AuditAction.REMOVE, participant_id, audit, mark)
+    tombstones = [leave_tombstone(db, board, item, audit) for item in items]
     # Another removal may have been faster.
-    return _shown(board, buried) if any(map(is_entry, buried)) else None
+    return _shown(board, tombstones) if any(map(is_entry, tombstones)) else None
 
 
-def bury(db: Database, board: Board, item: Item, deed: Deed) -> Item:
+def leave_tombstone(db: Database, board: Board, item: Item, audit: AuditContext) -> Item:
     """Leave of an entry no more than its key and when it went; gives it as it was."""
 
     def change(found: Item) -> tuple[dict[str, Any], Item | None] | None:
@@ -102,8 +102,8 @@ def bury(db: Database, board: Board, item: Item, deed: Deed) -> Item:
             f" REMOVE {', '.join(gone)}"
         )
         values: dict[str, AttributeValueTypeDef] = {
-            ":at": {"N": str(microseconds(deed.at))},
-            ":expires": expiry(deed.at),
+            ":at": {"N": str(microseconds(audit.at))},
+            ":expires": expiry(audit.at),
             **_pinned(found),
         }
         return _described(expression, values, "version = :version"), None
@@ -185,9 +185,9 @@ def _pinned(found: Item) -> "dict[str, AttributeValueTypeDef]":
 
 
 def _record(
-    db: Database, board: Board, action: AuditAction, participant_id: str, deed: Deed, mark: Any
+    db: Database, board: Board, action: AuditAction, participant_id: str, audit: AuditContext, mark: Any
 ) -> None:
-    told = record(db, action, deed, board_id=board.id, participant_id=participant_id)
+    told = record(db, action, audit, board_id=board.id, participant_id=participant_id)
     db.client.transact_write_items(TransactItems=[mark, *told])
 
 

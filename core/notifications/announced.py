@@ -22,7 +22,7 @@ Item = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Announced:
     """What an order's subscribers have been told by. Times are in milliseconds since 1970."""
 
     rules: str  # which buckets the cuts are for
@@ -40,7 +40,7 @@ class Told:
     top_end: bytes | None = None  # the last rank key in it; None where all stand in it
 
     @classmethod
-    def first(cls, rules: str, cuts: Cuts) -> "Told":
+    def first(cls, rules: str, cuts: Cuts) -> "Announced":
         """Start telling, with the edges as they are."""
         return cls(rules, cuts, (), cuts, cuts, cuts)
 
@@ -50,7 +50,7 @@ class Told:
             is_inside(key, low) != is_inside(key, high) for low, high in zip(self.low, self.high, strict=True)
         )
 
-    def settled(self, at: Collection[int]) -> "Told":
+    def settled(self, at: Collection[int]) -> "Announced":
         """Have nobody in doubt at some edges."""
         low, high, base = (
             tuple(
@@ -61,7 +61,7 @@ class Told:
         )
         return replace(self, low=low, high=high, base=base, since=0 if low == high else self.since)
 
-    def widened(self, cuts: Cuts) -> "Told":
+    def widened(self, cuts: Cuts) -> "Announced":
         """Let some be told by other cuts."""
         return replace(
             self,
@@ -97,7 +97,7 @@ def bucket_at(cuts: Cuts, key: bytes) -> int:
     return next((at for at, cut in enumerate(cuts) if is_inside(key, cut)), len(cuts))
 
 
-def to_item(told: Told) -> dict[str, Any]:
+def to_item(told: Announced) -> dict[str, Any]:
     """Write down what has been told by, for storage."""
     return {
         "rules": {"S": told.rules},
@@ -108,10 +108,10 @@ def to_item(told: Told) -> dict[str, Any]:
     }
 
 
-def from_item(item: Item) -> Told:
+def from_item(item: Item) -> Announced:
     """Read what `to_item` wrote."""
     cuts = {name: _read(item[name]) for name in _CUTS}
-    return Told(
+    return Announced(
         rules=item["rules"]["S"],
         cuts=cuts["cuts"],
         ties=tuple(tie for tie in cuts["ties"] if tie is not None),

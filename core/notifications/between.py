@@ -8,7 +8,7 @@ from core.domain.keys import split_standings
 from core.domain.model import Board
 from core.domain.rank_key import just_below
 from core.notifications.announced import Cut, Cuts
-from core.notifications.boundaries import Edge
+from core.notifications.boundaries import Boundary
 from core.ranking.top import Top
 from core.storage.database import Database
 from core.storage.rank_index import read_run
@@ -36,7 +36,7 @@ def sweep(
     standings: str,
     top: Top,
     told: Cuts,
-    edges: Sequence[Edge | None],
+    edges: Sequence[Boundary | None],
     limit: int,
 ) -> Sweep:
     """Find who stands between the cuts told by and the edges now, `limit` participants at most.

@@ -30,7 +30,7 @@ _FARTHEST = 1_100
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class Boundary:
     """A cut, how many entries stand before it, and the start of its last score if that reaches beyond."""
 
     cut: Cut
@@ -39,10 +39,10 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class Boundaries:
     """A board's edges, None for one that cannot be told yet, and how many entries there are."""
 
-    of: Sequence[Edge | None]
+    of: Sequence[Boundary | None]
     total: int
 
 
@@ -53,7 +53,7 @@ class _Leaf(NamedTuple):
     entries: int
 
 
-def find_edges(db: Database, board: Board, standings: str, top: Top) -> Edges:
+def find_boundaries(db: Database, board: Board, standings: str, top: Top) -> Boundaries:
     """Find where the board's buckets end, as far as the stream is counted.
 
     Costs nothing for a board that is whole in its top; else two read units for the size, one for each node on
@@ -70,14 +70,14 @@ def find_edges(db: Database, board: Board, standings: str, top: Top) -> Edges:
     leaves = _descend(db, board, standings, tree, root, sorted(set(wanted)))
     behind = _look_into(db, board, standings, leaves)
 
-    def edge(place: int) -> Edge | None:
+    def edge(place: int) -> Boundary | None:
         if place >= total:
-            return Edge(None, total)
+            return Boundary(None, total)
         if place == 0:
-            return Edge(b"", 0)
+            return Boundary(b"", 0)
         return behind[place] if place in behind else _edge_in(board, keys, place, 0)
 
-    return Edges([edge(place) for place in places(board, total)], total)
+    return Boundaries([edge(place) for place in places(board, total)], total)
 
 
 def _read_root(db: Database, board: Board, standings: str) -> tuple[int, Item]:
@@ -135,21 +135,21 @@ def _child_of(counts: dict[int, int], place: int, before: int) -> tuple[int, int
 
 def _look_into(
     db: Database, board: Board, standings: str, leaves: dict[int, _Leaf]
-) -> dict[int, Edge | None]:
+) -> dict[int, Boundary | None]:
     """Find the edges in their leaves; those in one leaf are read together."""
-    found: dict[int, Edge | None] = {}
+    found: dict[int, Boundary | None] = {}
     of_leaf: defaultdict[bytes, list[int]] = defaultdict(list)
     for place, leaf in leaves.items():
         alone = leaf.low[: score_bytes(board)].ljust(score_bytes(board), b"\0")
         if leaf.high is not None and leaf.high <= just_above(alone):  # one score: no need to look
             inside = leaf.before + leaf.entries
-            found[place] = Edge(leaf.high, inside, leaf.low if inside > place else None)
+            found[place] = Boundary(leaf.high, inside, leaf.low if inside > place else None)
         elif place - leaf.before > _FARTHEST:
             found[place] = None
         else:
             of_leaf[leaf.low].append(place)
 
-    def look(in_leaf: list[int]) -> dict[int, Edge | None]:
+    def look(in_leaf: list[int]) -> dict[int, Boundary | None]:
         leaf = leaves[in_leaf[0]]
         limit = max(in_leaf) - leaf.before + 1  # one more to see whether a tie goes on
         run = read_run(db, board, split_standings(standings)[1], limit, from_key=leaf.low or None)
@@ -161,7 +161,7 @@ def _look_into(
     return found
 
 
-def _edge_in(board: Board, keys: Sequence[bytes], place: int, before: int) -> Edge | None:
+def _edge_in(board: Board, keys: Sequence[bytes], place: int, before: int) -> Boundary | None:
     """Find an edge among consecutive rank keys with so many `before` them; None where they end too soon."""
     at = place - before - 1
     if not 0 <= at < len(keys):
@@ -169,4 +169,4 @@ def _edge_in(board: Board, keys: Sequence[bytes], place: int, before: int) -> Ed
     score = keys[at][: score_bytes(board)]
     cut = just_above(score)
     inside = before + sum(key < cut for key in keys)
-    return Edge(cut, inside, score if inside > place else None)
+    return Boundary(cut, inside, score if inside > place else None)

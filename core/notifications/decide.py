@@ -8,11 +8,11 @@ from core.domain.model import Board
 from core.notifications.announced import Cuts, bucket_at, place_range, rules_of
 from core.notifications.event_ranks import Ranks
 from core.notifications.events import RankChangeCause
-from core.notifications.movers import Mark, MarkItem
+from core.notifications.movers import Mover, MoverBatch
 from core.notifications.outbox import Outgoing, Pending, read_outgoing
 from core.ranking.top import Top
 from core.storage.database import Database, batch_get
-from core.tree.changes import is_ranked, placed, read_entry, written_at
+from core.tree.changes import is_ranked, read_entry, without_foreign_shard, written_at
 
 if TYPE_CHECKING:
     from core.domain.entry_item import Key
@@ -27,7 +27,7 @@ class Concerned:
     the top or by the second look.
     """
 
-    marks: Mapping[str, Mark]
+    marks: Mapping[str, Mover]
     sure: Mapping[str, bytes]
     found: Mapping[str, bytes]
     waiting: Pending
@@ -71,9 +71,9 @@ class _Before(NamedTuple):
     known: bool
 
 
-def merge_marks(items: Iterable[MarkItem], rules: str) -> dict[str, Mark]:
+def merge_movers(items: Iterable[MoverBatch], rules: str) -> dict[str, Mover]:
     """Make one mark of a participant's: the first tells what was before, any whether the own score moved."""
-    merged: dict[str, Mark] = {}
+    merged: dict[str, Mover] = {}
     for item in items:
         for mark in item.marks:
             one = mark if item.rules == rules else replace(mark, known=mark.key is None)
@@ -212,7 +212,7 @@ def _read_entries(
     keys: list[Key] = [{"participant": {"S": one}, "standings": {"S": standings}} for one in participants]
     found = {}
     for item in batch_get(db, db.tables.scores, keys, consistent=True):
-        entry = placed(board, read_entry(standings, item))
+        entry = without_foreign_shard(board, read_entry(standings, item))
         if entry is not None and is_ranked(entry):
             found[item["participant"]["S"]] = _Standing(bytes(entry["rank_key"]["B"]), written_at(entry))
     return found

@@ -12,18 +12,18 @@ from core.counters.guard import guard_name
 from core.counters.nodes import Item, expiry, get_node, node_key
 from core.domain.keys import live_partition
 from core.domain.model import Board
-from core.notifications.announced import Told, bucket_at, from_item, rules_of
+from core.notifications.announced import Announced, bucket_at, from_item, rules_of
 from core.storage.database import Database, batch_write
 from core.tree.changes import Change, is_ranked
 
-TOLD_NODE = "told"
-MARKS = "marks:"
-MARKS_AN_ITEM = 250  # of 1.4 KB each at most, into an item of 400 KB
+ANNOUNCED_NODE = "told"
+MOVERS = "marks:"
+MOVERS_PER_ITEM = 250  # of 1.4 KB each at most, into an item of 400 KB
 _SHOWN = ("rank_key", "display_name", "metadata", "achieved_at")  # of an entry in the top
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Mover:
     """A participant to look at: the bucket told for the rank key before, None where there was no entry.
 
     `known` is false where nothing had been told by these buckets; `own` says whether the own score moved
@@ -39,27 +39,29 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class MarkItem:
+class MoverBatch:
     """A batch's marks, and the newest change in it, in milliseconds since 1970."""
 
     node: str
     rules: str
     at: int
-    marks: tuple[Mark, ...]
+    marks: tuple[Mover, ...]
 
 
-def read_told(db: Database, standings: str) -> Told | None:
+def read_announced(db: Database, standings: str) -> Announced | None:
     """Read by what an order's subscribers have been told: a read unit for each 4 KB."""
-    item = get_node(db, live_partition(standings), TOLD_NODE, consistent=True)
+    item = get_node(db, live_partition(standings), ANNOUNCED_NODE, consistent=True)
     return from_item(item) if item else None
 
 
-def note_moves(db: Database, shard_id: str, board: Board, standings: str, changes: Sequence[Change]) -> bool:
-    """Mark whose bucket a batch's changes may have changed; says whether the order's tick is due.
+def record_movers(
+    db: Database, shard_id: str, board: Board, standings: str, changes: Sequence[Change]
+) -> bool:
+    """Mover whose bucket a batch's changes may have changed; says whether the order's tick is due.
 
     Costs a read unit, and a write unit a KB (some 15 marks) where there are any.
     """
-    told = read_told(db, standings)
+    told = read_announced(db, standings)
     if told is not None and told.rules != rules_of(board):
         told = None
     due = told is None
@@ -73,19 +75,19 @@ def note_moves(db: Database, shard_id: str, board: Board, standings: str, change
         if mark:
             marks.append(mark)
     newest = max(int(change.at.timestamp() * 1000) for change in changes)
-    name = f"{MARKS}{newest:015}:{guard_name(shard_id)}:{changes[0].sequence}-{changes[-1].sequence}"
-    for start in range(0, len(marks), MARKS_AN_ITEM):
-        some = tuple(marks[start : start + MARKS_AN_ITEM])
-        write_marks(db, board, standings, MarkItem(f"{name}:{start}", rules_of(board), newest, some))
+    name = f"{MOVERS}{newest:015}:{guard_name(shard_id)}:{changes[0].sequence}-{changes[-1].sequence}"
+    for start in range(0, len(marks), MOVERS_PER_ITEM):
+        some = tuple(marks[start : start + MOVERS_PER_ITEM])
+        write_movers(db, board, standings, MoverBatch(f"{name}:{start}", rules_of(board), newest, some))
     return due or bool(marks)
 
 
-def read_marks(db: Database, standings: str, limit: int) -> Iterator[MarkItem]:
+def read_movers(db: Database, standings: str, limit: int) -> Iterator[MoverBatch]:
     """Read the oldest marks, `limit` or an item's more at most: a read unit for each 4 KB."""
     answer = db.client.query(
         TableName=db.tables.counters,
         KeyConditionExpression="standings = :live AND begins_with(node, :marks)",
-        ExpressionAttributeValues={":live": {"S": live_partition(standings)}, ":marks": {"S": MARKS}},
+        ExpressionAttributeValues={":live": {"S": live_partition(standings)}, ":marks": {"S": MOVERS}},
         ConsistentRead=True,
         Limit=100,
     )
@@ -98,7 +100,7 @@ def read_marks(db: Database, standings: str, limit: int) -> Iterator[MarkItem]:
             return
 
 
-def write_marks(db: Database, board: Board, standings: str, marks: MarkItem) -> None:
+def write_movers(db: Database, board: Board, standings: str, marks: MoverBatch) -> None:
     """Leave marks: a write unit a KB."""
     db.client.put_item(
         TableName=db.tables.counters,
@@ -112,7 +114,7 @@ def write_marks(db: Database, board: Board, standings: str, marks: MarkItem) -> 
     )
 
 
-def drop_marks(db: Database, standings: str, items: Iterable[MarkItem]) -> None:
+def delete_movers(db: Database, standings: str, items: Iterable[MoverBatch]) -> None:
     """Take marks away that have been looked at: a write unit a KB."""
     keys = [node_key(live_partition(standings), one.node) for one in items]
     batch_write(db, db.tables.counters, [{"DeleteRequest": {"Key": key}} for key in keys])
@@ -129,16 +131,16 @@ def _moves(changes: Sequence[Change]) -> Iterator[tuple[Change, Change]]:
 
 
 def _mark(
-    board: Board, told: Told | None, first: Change, old: bytes | None, new: bytes | None
-) -> Mark | None:
+    board: Board, told: Announced | None, first: Change, old: bytes | None, new: bytes | None
+) -> Mover | None:
     if told is None:
-        return Mark(first.participant, first.sequence, None, old, known=old is None, own=True)
+        return Mover(first.participant, first.sequence, None, old, known=old is None, own=True)
     was, is_now = (None if key is None else bucket_at(told.cuts, key) for key in (old, new))
     between = any(key is not None and told.is_between(key) for key in (old, new))
     if was == is_now and not between and not any(_crosses(tie, old, new) for tie in told.ties):
         return None
     previous = None if was is None else board.rank_buckets[was].name
-    return Mark(first.participant, first.sequence, previous, old, known=True, own=was != is_now)
+    return Mover(first.participant, first.sequence, previous, old, known=True, own=was != is_now)
 
 
 def _key(image: Item | None) -> bytes | None:
@@ -149,7 +151,7 @@ def _crosses(cut: bytes, old: bytes | None, new: bytes | None) -> bool:
     return (old is not None and old < cut) != (new is not None and new < cut)
 
 
-def _concerns_top(told: Told | None, old: Item | None, new: Item | None) -> bool:
+def _concerns_top(told: Announced | None, old: Item | None, new: Item | None) -> bool:
     """Say whether a change shows in the top."""
     keys = [key for key in (_key(old), _key(new)) if key is not None]
     if told is None or not any(told.top_end is None or key <= told.top_end for key in keys):
@@ -157,7 +159,7 @@ def _concerns_top(told: Told | None, old: Item | None, new: Item | None) -> bool
     return len(keys) == 1 or any((old or {}).get(name) != (new or {}).get(name) for name in _SHOWN)
 
 
-def _write(mark: Mark) -> dict[str, Any]:
+def _write(mark: Mover) -> dict[str, Any]:
     return {
         "L": [
             {"S": mark.participant},
@@ -170,12 +172,12 @@ def _write(mark: Mark) -> dict[str, Any]:
     }
 
 
-def _read(item: Item) -> MarkItem:
+def _read(item: Item) -> MoverBatch:
     marks = []
     for one in item["marks"]["L"]:
         participant, sequence, previous, key, known, own = one["L"]
         marks.append(
-            Mark(
+            Mover(
                 participant["S"],
                 int(sequence["N"]),
                 previous.get("S"),
@@ -184,4 +186,4 @@ def _read(item: Item) -> MarkItem:
                 own["BOOL"],
             )
         )
-    return MarkItem(item["node"]["S"], item["rules"]["S"], int(item["at"]["N"]), tuple(marks))
+    return MoverBatch(item["node"]["S"], item["rules"]["S"], int(item["at"]["N"]), tuple(marks))

@@ -19,12 +19,18 @@ from core.counters.nodes import expiry, node_key
 from core.domain.keys import live_partition, split_standings
 from core.domain.model import Board
 from core.domain.periods import is_expired
-from core.notifications.announced import Told, rules_of, to_item
+from core.notifications.announced import Announced, rules_of, to_item
 from core.notifications.between import read_between, sweep
-from core.notifications.boundaries import Edges, find_edges
-from core.notifications.decide import Concerned, Decided, View, decide, merge_marks
+from core.notifications.boundaries import Boundaries, find_boundaries
+from core.notifications.decide import Concerned, Decided, View, decide, merge_movers
 from core.notifications.events import Event, Publish, Published, RankChange, TopChange
-from core.notifications.movers import MARKS_AN_ITEM, TOLD_NODE, drop_marks, read_marks, read_told
+from core.notifications.movers import (
+    ANNOUNCED_NODE,
+    MOVERS_PER_ITEM,
+    delete_movers,
+    read_announced,
+    read_movers,
+)
 from core.notifications.outbox import Outgoing, Pending, read_pending, write_outgoing, write_pending
 from core.notifications.top_change import digest_of, end_of, top_change
 from core.ranking.top import Top, read_top
@@ -45,25 +51,25 @@ class Again:
     looks: int = 0
 
 
-def tell(db: Database, board: Board, standings: str, publish: Publish, *, looks: int = 0) -> Again | None:
+def notify(db: Database, board: Board, standings: str, publish: Publish, *, looks: int = 0) -> Again | None:
     """Tell who has another bucket now, as far as one tick goes; None when there is nothing left to do.
 
     Nobody is told of a period that has expired.
 
     Costs reads alone where nobody has: a unit each for what was told, the marks and who waits, two for the
-    top, what `find_edges` does, and half a unit a shard for each edge that has moved. Else two write units
-    more; for each participant looked at two read units and a write unit; and what the ranks of those cost.
+    top, what `find_boundaries` does, and half a unit a shard for each boundary that has moved. Else two write
+    units more; for each participant looked at two read units and a write unit; and what their ranks cost.
     """
     began = now_ms()
     if is_expired(board, split_standings(standings)[1], _moment(began)):
         return None
-    told = read_told(db, standings)
+    told = read_announced(db, standings)
     wait = _wait(told, began)
     if wait:
         return Again(wait, looks)
     later = Again(min(60.0, 5.0 * 2**looks), looks + 1)
     top = read_top(db, standings, consistent=True)
-    edges = find_edges(db, board, standings, top or Top([], whole=False))
+    edges = find_boundaries(db, board, standings, top or Top([], whole=False))
     known = _known(board, told, edges)
     if known is None:
         return later
@@ -73,7 +79,7 @@ def tell(db: Database, board: Board, standings: str, publish: Publish, *, looks:
     return tick.rest(told, later)
 
 
-def _wait(told: Told | None, now: int) -> float:
+def _wait(told: Announced | None, now: int) -> float:
     """Say in how many seconds an order may be told, 0 for now."""
     if told is None:
         return 0.0
@@ -90,9 +96,9 @@ class _Tick:
         db: Database,
         board: Board,
         standings: str,
-        told: Told,
+        told: Announced,
         top: Top | None,
-        edges: Edges,
+        edges: Boundaries,
         began: int,
     ) -> None:
         self._db, self._board, self._standings = db, board, standings
@@ -112,8 +118,8 @@ class _Tick:
         if told.leased_until:  # whoever had the order last died, and may have told some
             self._waiting = replace(self._waiting, unsure=frozenset(self._waiting.since))
         # All of them may have to wait.
-        limit = max(0, min(_AT_ONCE, (self._waiting.room - MARKS_AN_ITEM) // 2))
-        self._marks = list(read_marks(db, standings, limit)) if limit else []
+        limit = max(0, min(_AT_ONCE, (self._waiting.room - MOVERS_PER_ITEM) // 2))
+        self._marks = list(read_movers(db, standings, limit)) if limit else []
         self._more = not limit or sum(len(item.marks) for item in self._marks) >= limit
         self._sweep = sweep(db, board, standings, self._top, told.cuts, self._edges.of, limit)
         self._sure = dict(self._sweep.sure)
@@ -124,7 +130,7 @@ class _Tick:
         self._tells_top = self._has_top and (self._digest != told.top or told.leased_until > 0)
         return bool(self._waiting.since or self._marks or self._sweep.found or self._sure or self._tells_top)
 
-    def rest(self, before: Told | None, later: Again) -> Again | None:
+    def rest(self, before: Announced | None, later: Again) -> Again | None:
         """Leave it at that; says when to look again, `later` if someone may not be seen yet."""
         if self._settles and not _put(self._db, self._board, self._standings, before, self.settled()):
             return Again(1.0)
@@ -134,11 +140,11 @@ class _Tick:
             return Again((self._told.since + _INDEX_LAG - self._began) / 1000)
         return None
 
-    def settled(self) -> Told:
+    def settled(self) -> Announced:
         """Give what was told by, with nobody in doubt."""
         return replace(self._told.settled(range(len(self._told.cuts))), version=self._version, leased_until=0)
 
-    def claim(self, before: Told | None) -> bool:
+    def claim(self, before: Announced | None) -> bool:
         """Take the order, announcing by which cuts it will be told; says whether nobody else has."""
         told = self.settled() if self._settles else self._told
         self._no_doubt = [at for at, low in enumerate(told.low) if low == told.high[at]]
@@ -155,7 +161,7 @@ class _Tick:
         """Look at everyone concerned, write down what they are to be told, tell it, and write down that."""
         db, standings = self._db, self._standings
         concerned = Concerned(
-            marks=merge_marks(self._marks, self._told.rules),
+            marks=merge_movers(self._marks, self._told.rules),
             sure=self._sure,
             found=self._sweep.found,
             waiting=replace(self._waiting, since=dict(islice(self._waiting.since.items(), _AT_ONCE))),
@@ -170,7 +176,7 @@ class _Tick:
         if waiting != self._waiting:
             write_pending(db, self._board, standings, waiting)
         write_outgoing(db, standings, decided.written)
-        drop_marks(db, standings, self._marks)
+        delete_movers(db, standings, self._marks)
         events = self._events(decided)
         published = publish(events) if events else Published()
         left = _without(waiting, published)
@@ -195,7 +201,7 @@ class _Tick:
             events.append(top_change(self._board, period, self._top, self._edges.total, self._version, at))
         return events
 
-    def _finished(self, seen: int, published: Published, *, attempted: bool) -> Told:
+    def _finished(self, seen: int, published: Published, *, attempted: bool) -> Announced:
         ties = (
             edge.tie
             for edge, cut in zip(self._edges.of, self._sweep.cuts, strict=True)
@@ -215,7 +221,7 @@ class _Tick:
         return told.settled(set(self._no_doubt) - self._sweep.doubtful)
 
 
-def _known(board: Board, told: Told | None, edges: Edges) -> Told | None:
+def _known(board: Board, told: Announced | None, edges: Boundaries) -> Announced | None:
     """Give what was told by; where nothing was, or other buckets, start in silence once edges are known."""
     rules = rules_of(board)
     if told is not None and told.rules == rules:
@@ -223,11 +229,11 @@ def _known(board: Board, told: Told | None, edges: Edges) -> Told | None:
     cuts = tuple(edge.cut for edge in edges.of if edge is not None)
     if len(cuts) < len(edges.of):
         return None
-    first = Told.first(rules, cuts)
+    first = Announced.first(rules, cuts)
     return first if told is None else replace(first, version=told.version, seen=told.seen, top=told.top)
 
 
-def _put(db: Database, board: Board, standings: str, before: Told | None, told: Told) -> bool:
+def _put(db: Database, board: Board, standings: str, before: Announced | None, told: Announced) -> bool:
     """Write by what is told, unless another process has since it was read: a write unit a KB."""
     condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(node)"}
     if before is not None:
@@ -242,7 +248,7 @@ def _put(db: Database, board: Board, standings: str, before: Told | None, told: 
         db.client.put_item(
             TableName=db.tables.counters,
             Item={
-                **node_key(live_partition(standings), TOLD_NODE),
+                **node_key(live_partition(standings), ANNOUNCED_NODE),
                 **expiry(board, standings),
                 **to_item(told),
             },

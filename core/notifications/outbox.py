@@ -76,7 +76,7 @@ def write_outgoing(db: Database, standings: str, outgoing: Iterable[Outgoing]) -
     batch_write(db, db.tables.counters, puts)
 
 
-def drop_outgoing(db: Database, orders: Iterable[str], participant: str) -> None:
+def delete_outgoing(db: Database, orders: Iterable[str], participant: str) -> None:
     """Erase what a participant was told in some orders: a write unit for each."""
     keys = [node_key(live_partition(standings), _OF + participant) for standings in orders]
     batch_write(db, db.tables.counters, [{"DeleteRequest": {"Key": key}} for key in keys])

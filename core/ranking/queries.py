@@ -197,13 +197,13 @@ def _run(
     shown = found[:limit]
     ends_board = len(found) <= limit
     anchor = None if starts_board or not shown else shown[0].rank_key
-    placed = []
+    without_foreign_shard = []
     for steps, one in enumerate(shown):
         first = _first_of_tie(shown, steps)
         open_start = first == 0 and not starts_board and (before is None or before.score == one.score)
         last = _last_of_tie(found, steps)
         open_end = last == len(found) - 1 and not ends_board
-        placed.append(
+        without_foreign_shard.append(
             replace(
                 one,
                 place=Place(
@@ -214,7 +214,7 @@ def _run(
                 ),
             )
         )
-    return placed
+    return without_foreign_shard
 
 
 def _first_of_tie(run: Sequence[Entry], at: int) -> int:

@@ -10,9 +10,17 @@ from core.domain.keys import standings_key
 from core.domain.model import Board, Entry, Rank, RankStrategy
 from core.domain.rank_key import is_worst, just_above, score_bytes
 from core.ranking.ladder import ladder, warm
-from core.ranking.strategies import Count, Counted, by_guess, by_index, by_ladder, by_tree, entries_at_most
+from core.ranking.strategies import (
+    Count,
+    Counted,
+    by_index,
+    by_interpolation,
+    by_ladder,
+    by_tree,
+    entries_at_most,
+)
 from core.storage.database import Database
-from core.storage.rank_index import units_of
+from core.storage.rank_index import estimate_units
 from core.tree.shape import counter_shards, static_depth
 
 # So many cuts within a second are worth loading the ladder, which costs about as much as so many paths.
@@ -63,7 +71,7 @@ def _count(
     rungs = ladder(db, board, standings)
     if strategy is RankStrategy.LADDER:
         return by_ladder(db, board, period, rungs, cuts), strategy
-    return by_guess(rungs, cuts), strategy
+    return by_interpolation(rungs, cuts), strategy
 
 
 def _choose(db: Database, board: Board, standings: str, cuts: Sequence[bytes]) -> RankStrategy:
@@ -75,7 +83,7 @@ def _choose(db: Database, board: Board, standings: str, cuts: Sequence[bytes]) -
     """
     # The index needs the root too, for the size, but none of the nodes below it.
     pays_to = INDEX_PAYS_TO + 0.5 * (counter_shards(board) - 1) * (static_depth(board) - 1)
-    if not cuts or units_of(board, entries_at_most(db, board, standings, cuts[-1])) <= pays_to:
+    if not cuts or estimate_units(board, entries_at_most(db, board, standings, cuts[-1])) <= pays_to:
         return RankStrategy.INDEX
     asked = db.cache(CounterCache).asked
     if len(asked) > REMEMBERED:

@@ -22,7 +22,7 @@ from core.domain.keys import standings_key
 from core.domain.model import Board
 from core.storage.database import Database
 from core.storage.parallel import run_all
-from core.storage.rank_index import count_between, key_queries, read_keys
+from core.storage.rank_index import count_between, key_reads, read_keys
 from core.tree.node import Leaf, node_name, path_of
 from core.tree.rungs import Rung, Rungs
 from core.tree.shape import static_edges
@@ -141,7 +141,7 @@ def by_ladder(db: Database, board: Board, period: str, rungs: Rungs, cuts: Seque
     )
 
 
-def by_guess(rungs: Rungs, cuts: Sequence[bytes]) -> Counted:
+def by_interpolation(rungs: Rungs, cuts: Sequence[bytes]) -> Counted:
     """Find each cut's leaf in memory and guess its share of the leaf, as if entries were spread evenly."""
     return Counted({cut: _guess(rungs.find(cut), cut) for cut in cuts}, rungs.total, rungs.as_of)
 
@@ -159,7 +159,7 @@ class _Stretches:
         calls = []
         for low, end in self._ends.items():
             if low < end:  # else the cut is where the leaf starts
-                of_leaf = key_queries(db, board, period, low, end)
+                of_leaf = key_reads(db, board, period, low, end)
                 self._owners += [low] * len(of_leaf)
                 calls += of_leaf
         return calls

@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any
 
 from core.domain.limits import MAX_REASON_BYTES
 from core.domain.model import Page
+from core.domain.pages import every_item
 from core.domain.text import check_text
-from core.records.table import archive_key, newest_page, query_archive
+from core.records.table import newest_page, query_records, record_key
 from core.storage.database import Database
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 _AUDIT = "~audit"
 SECRETS = "~secret"
-_SECRET = archive_key(SECRETS, "participants")
+_SECRET = record_key(SECRETS, "participants")
 
 
 class AuditAction(StrEnum):
@@ -49,7 +50,7 @@ class AuditAction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AuditContext:
     """Something done: by whom, why, and when."""
 
     actor: str
@@ -88,7 +89,7 @@ def check_reason(reason: str | None) -> None:
 def record(
     db: Database,
     action: AuditAction,
-    deed: Deed,
+    audit: AuditContext,
     *,
     board_id: str | None = None,
     participant_id: str | None = None,
@@ -100,14 +101,14 @@ def record(
     writes 2 units, 4 with a participant.
     """
     partition = _partition(board_id)
-    chunk = f"{_time(deed.at)}#{secrets.token_hex(4)}"
+    chunk = f"{_time(audit.at)}#{secrets.token_hex(4)}"
     item: dict[str, AttributeValueTypeDef] = {
-        **archive_key(partition, chunk),
+        **record_key(partition, chunk),
         "action": {"S": action.value},
-        "actor": {"S": deed.actor},
+        "actor": {"S": audit.actor},
     }
-    if deed.reason:
-        item["reason"] = {"S": deed.reason}
+    if audit.reason:
+        item["reason"] = {"S": audit.reason}
     if participant_id is None:
         return [_put(db, item)]
     digest = participant_hash(db, participant_id)
@@ -115,7 +116,7 @@ def record(
     if not named:
         return [_put(db, item)]
     item["participant"] = {"S": participant_id}
-    return [_put(db, item), _put(db, archive_key(_person(digest), f"{partition}#{chunk}"))]
+    return [_put(db, item), _put(db, record_key(_person(digest), f"{partition}#{chunk}"))]
 
 
 def audit_page(
@@ -138,19 +139,19 @@ def forget_name(db: Database, participant_id: str) -> None:
 
     If this dies, run it again.
     """
-    for item in query_archive(db, SECRETS):
+    for item in query_records(db, SECRETS):
         person = _person(_hash(bytes(item["secret"]["B"]), participant_id))
-        for pointer in query_archive(db, person, keys_only=True):
-            partition, chunk = _split(pointer["chunk"]["S"])
+        for pointer in query_records(db, person, keys_only=True):
+            partition, chunk = _split(pointer["record_id"]["S"])
             with suppress(db.client.exceptions.ConditionalCheckFailedException):
                 db.client.update_item(
-                    TableName=db.tables.archives,
-                    Key=archive_key(partition, chunk),
+                    TableName=db.tables.records,
+                    Key=record_key(partition, chunk),
                     UpdateExpression="REMOVE participant, reason",
-                    ConditionExpression="attribute_exists(chunk)",
+                    ConditionExpression="attribute_exists(record_id)",
                 )
-            key = archive_key(person, pointer["chunk"]["S"])
-            db.client.delete_item(TableName=db.tables.archives, Key=key)
+            key = record_key(person, pointer["record_id"]["S"])
+            db.client.delete_item(TableName=db.tables.records, Key=key)
 
 
 def participant_hash(db: Database, participant_id: str) -> str:
@@ -162,7 +163,7 @@ def adopt_secret(db: Database, secret: bytes) -> None:
     """Know the participants of another stack's records, which are to be written into this one, too."""
     if not _put_secret(db, _SECRET, secret):
         digest = hashlib.sha256(secret).hexdigest()[:32]
-        _put_secret(db, archive_key(SECRETS, f"participants {digest}"), secret)
+        _put_secret(db, record_key(SECRETS, f"participants {digest}"), secret)
 
 
 def _hash(secret: bytes, participant_id: str) -> str:
@@ -172,7 +173,7 @@ def _hash(secret: bytes, participant_id: str) -> str:
 def _secret(db: Database) -> bytes:
     cache = db.cache(_SecretCache)
     while cache.secret is None:
-        found = db.client.get_item(TableName=db.tables.archives, Key=_SECRET, ConsistentRead=True).get("Item")
+        found = db.client.get_item(TableName=db.tables.records, Key=_SECRET, ConsistentRead=True).get("Item")
         if found is not None:
             cache.secret = bytes(found["secret"]["B"])
             break
@@ -185,9 +186,9 @@ def _put_secret(db: Database, key: "dict[str, AttributeValueTypeDef]", secret: b
     value: AttributeValueTypeDef = {"B": secret}
     try:
         db.client.put_item(
-            TableName=db.tables.archives,
+            TableName=db.tables.records,
             Item={**key, "secret": value},
-            ConditionExpression="attribute_not_exists(chunk) OR secret = :secret",
+            ConditionExpression="attribute_not_exists(record_id) OR secret = :secret",
             ExpressionAttributeValues={":secret": value},
         )
     except db.client.exceptions.ConditionalCheckFailedException:
@@ -200,7 +201,7 @@ def _read(board_id: str | None, item: Mapping[str, Any]) -> AuditRecord:
         return str(item[name]["S"]) if name in item else None
 
     return AuditRecord(
-        at=datetime.fromisoformat(item["chunk"]["S"].partition("#")[0]),
+        at=datetime.fromisoformat(item["record_id"]["S"].partition("#")[0]),
         action=AuditAction(item["action"]["S"]),
         actor=item["actor"]["S"],
         board_id=board_id,
@@ -211,7 +212,7 @@ def _read(board_id: str | None, item: Mapping[str, Any]) -> AuditRecord:
 
 
 def _put(db: Database, item: "dict[str, AttributeValueTypeDef]") -> "TransactWriteItemTypeDef":
-    return {"Put": {"TableName": db.tables.archives, "Item": item}}
+    return {"Put": {"TableName": db.tables.records, "Item": item}}
 
 
 def _partition(board_id: str | None) -> str:
@@ -233,10 +234,4 @@ def _time(moment: datetime) -> str:
 
 def all_records(db: Database, board_id: str | None) -> Iterator[AuditRecord]:
     """Read every record of a board, newest first."""
-    token: str | None = None
-    while True:
-        page = audit_page(db, board_id, 100, token)
-        yield from page.items
-        token = page.next_token
-        if token is None:
-            return
+    return every_item(lambda token: audit_page(db, board_id, 100, token))

@@ -16,7 +16,7 @@ from core.domain.errors import EntryRemoved
 from core.domain.keys import shard_of
 from core.domain.model import Board
 from core.domain.rank_key import instant, microseconds
-from core.records.table import archive_key, query_archive
+from core.records.table import query_records, record_key
 from core.storage.database import Database, batch_get
 from core.storage.tables import TTL_ATTRIBUTE
 
@@ -28,28 +28,28 @@ REMEMBERED = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ModerationFlags:
     """What moderation has done to a participant on a board."""
 
     hidden: bool = False
     removed_at: datetime | None = None
 
 
-UNMARKED = Mark()
+NO_FLAGS = ModerationFlags()
 
 
-def read_marks(db: Database, board: Board, participant_ids: Collection[str]) -> dict[str, Mark]:
+def read_flags(db: Database, board: Board, participant_ids: Collection[str]) -> dict[str, ModerationFlags]:
     """Read participants' marks, leaving out those who have none: a read unit each."""
     keys = [_key(board, participant_id) for participant_id in participant_ids]
     return {
-        item["chunk"]["S"]: Mark(
+        item["record_id"]["S"]: ModerationFlags(
             hidden=item.get("is_hidden", {}).get("BOOL", False), removed_at=removed_at(item)
         )
-        for item in batch_get(db, db.tables.archives, keys, consistent=True)
+        for item in batch_get(db, db.tables.records, keys, consistent=True)
     }
 
 
-def mark_hidden(db: Database, board: Board, participant_id: str) -> "TransactWriteItemTypeDef":
+def flag_hidden(db: Database, board: Board, participant_id: str) -> "TransactWriteItemTypeDef":
     """Describe the write that marks a participant as hidden."""
     return _update(
         db,
@@ -60,7 +60,7 @@ def mark_hidden(db: Database, board: Board, participant_id: str) -> "TransactWri
     )
 
 
-def mark_restored(
+def flag_restored(
     db: Database, board: Board, participant_id: str, now: datetime
 ) -> "TransactWriteItemTypeDef":
     """Describe the write that takes the mark of hiding back."""
@@ -68,7 +68,7 @@ def mark_restored(
     return _update(db, board, participant_id, f"SET is_hidden = :hidden, {TTL_ATTRIBUTE} = :expires", values)
 
 
-def mark_removed(
+def flag_removed(
     db: Database, board: Board, participant_id: str, now: datetime
 ) -> "TransactWriteItemTypeDef":
     """Describe the write that marks a participant as removed, and hidden no more."""
@@ -81,14 +81,14 @@ def mark_removed(
     )
 
 
-def marked(db: Database, board: Board) -> Iterator[str]:
+def flagged_participants(db: Database, board: Board) -> Iterator[str]:
     """Name the participants with a mark, the hidden ones among them: a read unit for each 4 KB."""
     for shard in range(board.shards):
-        for item in query_archive(db, marks_partition(board, shard), keys_only=True):
-            yield item["chunk"]["S"]
+        for item in query_records(db, flags_partition(board, shard), keys_only=True):
+            yield item["record_id"]["S"]
 
 
-def marks_partition(board: Board, shard: int) -> str:
+def flags_partition(board: Board, shard: int) -> str:
     """Name one partition of a board's marks."""
     return f"~marks#{board.id}#{board.generation}#{shard}"
 
@@ -124,7 +124,7 @@ def _update(
 ) -> "TransactWriteItemTypeDef":
     return {
         "Update": {
-            "TableName": db.tables.archives,
+            "TableName": db.tables.records,
             "Key": _key(board, participant_id),
             "UpdateExpression": expression,
             "ExpressionAttributeValues": values,
@@ -133,4 +133,4 @@ def _update(
 
 
 def _key(board: Board, participant_id: str) -> "dict[str, AttributeValueTypeDef]":
-    return archive_key(marks_partition(board, shard_of(board, participant_id)), participant_id)
+    return record_key(flags_partition(board, shard_of(board, participant_id)), participant_id)

@@ -1,77 +1,72 @@
-"""The archives table: what outlives the entries. Its partitions, and how they are read.
+"""The records table: what outlives the entries. Archives, jobs, the audit record, moderation flags, secrets.
 
-An archive is a partition under its id. What begins with `~` is about archives, boards and participants. The
-two cannot be mistaken for one another: the last part of an archive's id is no part of the others' names.
+    record_set          record_id    what
+    <archive id>        rows ...     an archive (core.archives.write)
+    ~archives#race#g1   ...          the complete archives of a board
+    ~jobs               ...          background work to be done (core.records.jobs)
+    ~audit#race         ...          what was done to a board (core.records.audit)
+    ~flags#race#g1#3    ...          participants who were hidden or removed (core.records.flags)
+    ~periods#race#g1    ...          up to which period's end hooks have been called (core.upkeep.period_ends)
+
+A record set is a partition. An archive's id never looks like the others' names: its last part differs.
 """
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from core.domain.pages import decode_token, encode_token
-from core.storage.database import Database
+from core.storage.database import Database, query_all
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
-RESERVED = {"#archive": "archive"}  # a word of DynamoDB's own
+
+def record_key(record_set: str, record_id: str) -> "dict[str, AttributeValueTypeDef]":
+    """Return the key of a record."""
+    return {"record_set": {"S": record_set}, "record_id": {"S": record_id}}
 
 
-def archive_key(archive: str, chunk: str) -> "dict[str, AttributeValueTypeDef]":
-    """Give the key of an item of the archives table."""
-    return {"archive": {"S": archive}, "chunk": {"S": chunk}}
-
-
-def query_archive(
-    db: Database, archive: str, *, prefix: str = "", after: str = "", keys_only: bool = False
+def query_records(
+    db: Database, record_set: str, *, prefix: str = "", keys_only: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """Read a partition's items, in order, as of the last write: a read unit for each 4 KB.
-
-    Those whose chunk starts with `prefix`, or those behind `after`.
-    """
-    values: dict[str, AttributeValueTypeDef] = {":archive": {"S": archive}}
-    condition = "#archive = :archive"
-    if prefix or after:
-        condition += " AND begins_with(chunk, :chunk)" if prefix else " AND chunk > :chunk"
-        values[":chunk"] = {"S": prefix or after}
-    start: dict[str, Any] = {"ProjectionExpression": "#archive, chunk"} if keys_only else {}
-    while True:
-        answer = db.client.query(
-            TableName=db.tables.archives,
-            KeyConditionExpression=condition,
-            ExpressionAttributeNames=RESERVED,
-            ExpressionAttributeValues=values,
-            ConsistentRead=True,
-            **start,
-        )
-        yield from answer["Items"]
-        if "LastEvaluatedKey" not in answer:
-            return
-        start["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+    """Read the records whose id starts with `prefix`, in order, consistently: a read unit for each 4 KB."""
+    values: dict[str, AttributeValueTypeDef] = {":set": {"S": record_set}}
+    condition = "record_set = :set"
+    if prefix:
+        condition += " AND begins_with(record_id, :prefix)"
+        values[":prefix"] = {"S": prefix}
+    return query_all(
+        db,
+        TableName=db.tables.records,
+        KeyConditionExpression=condition,
+        ExpressionAttributeValues=values,
+        ConsistentRead=True,
+        **({"ProjectionExpression": "record_set, record_id"} if keys_only else {}),
+    )
 
 
 def newest_page(
-    db: Database, archive: str, listed_as: str, limit: int, next_token: str | None
+    db: Database, record_set: str, listed_as: str, limit: int, next_token: str | None
 ) -> tuple[list[dict[str, Any]], str | None]:
-    """Read a page of a partition's items, last ones first, and the token of the next page.
+    """Read a page of a record set, the last ids first, and the token of the next page.
 
     Raises:
         InvalidInput: the token is not of a page of this list.
 
     Costs half a read unit for each 4 KB.
     """
-    values: dict[str, AttributeValueTypeDef] = {":archive": {"S": archive}}
-    condition = "#archive = :archive"
+    values: dict[str, AttributeValueTypeDef] = {":set": {"S": record_set}}
+    condition = "record_set = :set"
     if next_token is not None:
-        condition += " AND chunk < :before"
+        condition += " AND record_id < :before"
         values[":before"] = {"S": decode_token(listed_as, next_token).decode()}
     answer = db.client.query(
-        TableName=db.tables.archives,
+        TableName=db.tables.records,
         KeyConditionExpression=condition,
-        ExpressionAttributeNames=RESERVED,
         ExpressionAttributeValues=values,
         ScanIndexForward=False,
         Limit=limit,
     )
     items = answer["Items"]
     more = "LastEvaluatedKey" in answer
-    return items, encode_token(listed_as, items[-1]["chunk"]["S"].encode()) if more else None
+    return items, encode_token(listed_as, items[-1]["record_id"]["S"].encode()) if more else None

@@ -1,7 +1,5 @@
 """The connection to DynamoDB: its tables, what each call consumed, and its errors in our words."""
 
-import random
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,6 +13,7 @@ from botocore.config import Config
 from botocore.session import Session
 
 from core.domain.errors import Throttled
+from core.storage.backoff import back_off, delay
 from core.storage.parallel import run_all
 
 if TYPE_CHECKING:
@@ -51,14 +50,14 @@ class Tables:
     scores: str
     counters: str
     boards: str
-    archives: str
+    records: str
     receipts: str
 
     @classmethod
     def with_prefix(cls, prefix: str) -> "Tables":
         """Name the tables of the stack called `prefix`."""
         return cls(
-            *(f"{prefix}-{table}" for table in ("scores", "counters", "boards", "archives", "receipts"))
+            *(f"{prefix}-{table}" for table in ("scores", "counters", "boards", "records", "receipts"))
         )
 
 
@@ -162,7 +161,7 @@ def _wait_for_transaction(response: tuple[Any, dict[str, Any]] | None, attempts:
     """Try a plain write again that a transaction on its item kept out, as the SDK by itself does not."""
     code = response[1].get("Error", {}).get("Code") if response else None
     if code == _CONFLICT and attempts < _CONFLICT_ATTEMPTS:
-        return random.uniform(0, min(0.2, 0.002 * 2**attempts))  # seconds
+        return delay(attempts)
     return None  # the SDK decides
 
 
@@ -177,6 +176,22 @@ def lost_race(error: "ClientError") -> bool:
     reasons: list[dict[str, Any]] = cast("dict[str, Any]", error.response).get("CancellationReasons", [])
     codes = {reason.get("Code", "None") for reason in reasons} - {"None"}
     return bool(codes) and codes <= {"ConditionalCheckFailed", "TransactionConflict"}
+
+
+def query_pages(db: Database, **query: Any) -> Iterator[dict[str, Any]]:
+    """Make a query and yield each page's answer: one round trip for each MB."""
+    while True:
+        answer: Any = db.client.query(**query)
+        yield answer
+        if "LastEvaluatedKey" not in answer:
+            return
+        query["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
+
+def query_all(db: Database, **query: Any) -> Iterator[dict[str, Any]]:
+    """Make a query and yield its items: half a read unit for each 4 KB of them (consistent: one)."""
+    for answer in query_pages(db, **query):
+        yield from answer["Items"]
 
 
 def batch_get(
@@ -224,5 +239,5 @@ def _write_batch(db: Database, table: str, requests: "Sequence[WriteRequestTypeD
         answer = db.client.batch_write_item(RequestItems={table: left})
         left = answer.get("UnprocessedItems", {}).get(table, [])
         if left:  # too many at once
-            time.sleep(random.uniform(0, min(1.0, 0.05 * 2**attempt)))
+            back_off(attempt, base=0.05, longest=1.0)
             attempt += 1

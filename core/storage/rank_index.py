@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from core.domain.keys import rank_shards, standings_key
 from core.domain.model import Board
 from core.domain.rank_key import just_below
-from core.storage.database import Database
+from core.storage.database import Database, query_all, query_pages
 from core.storage.parallel import run_all
 from core.storage.tables import RANK_INDEX
 
@@ -123,14 +123,7 @@ def _count(db: Database, partition: str, low: bytes, high: bytes) -> int:
     query = _stretch(db, partition, low, high)
     if query is None:
         return 0
-    total = 0
-    start: dict[str, Any] = {}
-    while True:
-        answer = db.client.query(**query, Select="COUNT", **start)
-        total += answer["Count"]
-        if "LastEvaluatedKey" not in answer:
-            return total
-        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+    return sum(answer["Count"] for answer in query_pages(db, **query, Select="COUNT"))
 
 
 def read_keys(db: Database, board: Board, period: str, low: bytes, high: bytes | None) -> list[bytes]:
@@ -139,16 +132,16 @@ def read_keys(db: Database, board: Board, period: str, low: bytes, high: bytes |
     Costs half a read unit for each 4 KB of entries in the stretch, at least half a unit for each shard; one
     round trip, and one more for each MB in a shard.
     """
-    shards = run_all(key_queries(db, board, period, low, high))
+    shards = run_all(key_reads(db, board, period, low, high))
     return sorted(key for shard in shards for key in shard)
 
 
-def units_of(board: Board, entries: int) -> float:
+def estimate_units(board: Board, entries: int) -> float:
     """Estimate the read units of `read_keys` over so many entries of short ids and no texts."""
     return 0.5 * board.shards * max(1, math.ceil(entries / board.shards * _ENTRY_BYTES / _READ_BYTES))
 
 
-def read_standing(
+def read_participants(
     db: Database, board: Board, period: str, low: bytes, high: bytes | None
 ) -> list[tuple[str, bytes]]:
     """Read who stands from `low` (inclusive) to `high` (exclusive), and their rank keys; as `read_keys`."""
@@ -167,7 +160,7 @@ def read_standing(
     ]
 
 
-def key_queries(
+def key_reads(
     db: Database, board: Board, period: str, low: bytes, high: bytes | None
 ) -> list[Callable[[], list[bytes]]]:
     """Give the calls that `read_keys` makes, one for each shard, to be made along with others."""
@@ -184,14 +177,7 @@ def _items(db: Database, partition: str, low: bytes, high: bytes | None, attribu
     query = _stretch(db, partition, low, high)
     if query is None:
         return []
-    items: list[Item] = []
-    start: dict[str, Any] = {}
-    while True:
-        answer = db.client.query(**query, ProjectionExpression=attributes, **start)
-        items += answer["Items"]
-        if "LastEvaluatedKey" not in answer:
-            return items
-        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+    return list(query_all(db, **query, ProjectionExpression=attributes))
 
 
 def _stretch(db: Database, partition: str, low: bytes, high: bytes | None) -> "dict[str, Any] | None":

@@ -57,10 +57,10 @@ def definitions(db: Database) -> list["CreateTableInputTypeDef"]:
             ],
         },
         {
-            "TableName": tables.archives,
+            "TableName": tables.records,
             "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": _attributes(archive="S", chunk="S"),
-            "KeySchema": _key("archive", "chunk"),
+            "AttributeDefinitions": _attributes(record_set="S", record_id="S"),
+            "KeySchema": _key("record_set", "record_id"),
         },
         {
             "TableName": tables.receipts,
@@ -90,7 +90,7 @@ def create_tables(db: Database) -> None:
 
 def expiring(db: Database) -> set[str]:
     """Name the tables whose items go by themselves, some time after what their `TTL_ATTRIBUTE` says."""
-    return {db.tables.scores, db.tables.counters, db.tables.archives, db.tables.receipts}
+    return {db.tables.scores, db.tables.counters, db.tables.records, db.tables.receipts}
 
 
 def _attributes(**types: "ScalarAttributeTypeType") -> list["AttributeDefinitionTypeDef"]:

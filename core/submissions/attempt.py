@@ -1,9 +1,7 @@
 """One submission on its way into one entry. Nothing is read and then blindly written."""
 
 import hashlib
-import random
 import secrets
-import time
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -16,7 +14,8 @@ from core.domain.model import Board, Entry
 from core.domain.periods import expires_at
 from core.domain.policy import Standing, next_standing
 from core.entries.write import EntryWrite, Item, write_entry
-from core.records.flags import UNMARKED, Mark, check_not_removed, removed_at
+from core.records.flags import NO_FLAGS, ModerationFlags, check_not_removed, removed_at
+from core.storage.backoff import back_off
 from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.storage.tables import TTL_ATTRIBUTE
@@ -27,15 +26,13 @@ if TYPE_CHECKING:
 _MAX_SOURCES = 64  # ordered sources that an entry remembers, ten bytes each
 _SOURCE_BYTES = 6
 _NUMBER_BYTES = 4
-_BASE_DELAY = 0.002  # seconds
-_MAX_DELAY = 0.1
 ATTEMPTS = 100
 
 Sequenced = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class Attempt:
     """One submission to one entry, already checked: what to write, and when to."""
 
     db: Database
@@ -45,7 +42,7 @@ class Offer:
     score: tuple[int, ...]
     achieved_at: datetime
     texts: dict[str, str]
-    mark: Mark = UNMARKED
+    mark: ModerationFlags = NO_FLAGS
     write_id: bytes = field(default_factory=lambda: secrets.token_bytes(8))
 
     def submit_best(self) -> "Written":
@@ -136,7 +133,7 @@ class Offer:
         return Written(before, after, accepted=True)
 
     def is_own(self, item: Item) -> bool:
-        """Say whether an entry stands as this very offer wrote it."""
+        """Say whether an entry stands as this very attempt wrote it."""
         return bytes(item.get("write_id", {"B": b""})["B"]) == self.write_id
 
     def entry(self, item: Item) -> Entry | None:
@@ -206,11 +203,6 @@ class Written:
     after: Item
     accepted: bool
     duplicate: bool = False
-
-
-def back_off(attempt: int) -> None:
-    """Wait for other writers' turn."""
-    time.sleep(random.uniform(0, min(_MAX_DELAY, _BASE_DELAY * 2**attempt)))
 
 
 def _counted_up(before: Item) -> dict[str, dict[str, str]]:

@@ -1,4 +1,4 @@
-"""All the offers of one submission: one to each period that it reaches, made apart or all together.
+"""All the attempts of one submission: one to each period that it reaches, made apart or all together.
 
 apart      each entry in a write of its own. A death in between leaves some periods without it, but then the
            caller has had no answer, and submitting again completes them: neither BEST nor LATEST minds.
@@ -16,9 +16,10 @@ from core.domain.keys import split_standings
 from core.domain.model import Board, SubmitResult
 from core.domain.periods import ALL_TIME
 from core.entries.write import EntryWrite, Item, write_together
+from core.storage.backoff import back_off
 from core.storage.database import Database, batch_get
 from core.storage.parallel import run_all
-from core.submissions.attempt import ATTEMPTS, Offer, Sequenced, Written, back_off
+from core.submissions.attempt import ATTEMPTS, Attempt, Sequenced, Written
 from core.submissions.receipts import Receipt, Request
 
 if TYPE_CHECKING:
@@ -27,24 +28,28 @@ if TYPE_CHECKING:
 Known = dict[str, Item]  # by period, one participant's entries as they were read or written last
 
 
-def offer_best(offers: Sequence[Offer]) -> SubmitResult:
-    """Make each offer without reading first; as `Offer.submit_best`."""
-    return _result(offers, run_all([offer.submit_best for offer in offers]))
+def attempt_best(attempts: Sequence[Attempt]) -> SubmitResult:
+    """Make each attempt without reading first; as `Attempt.submit_best`."""
+    return _result(attempts, run_all([attempt.submit_best for attempt in attempts]))
 
 
-def offer_apart(offers: Sequence[Offer], sequence: Sequenced | None, known: Known) -> SubmitResult:
-    """Make each offer on what is known of its entry, and note what stands then; as `submit_on_version`."""
+def attempt_apart(attempts: Sequence[Attempt], sequence: Sequenced | None, known: Known) -> SubmitResult:
+    """Make each attempt on what is known of its entry, and note what stands then; as `submit_on_version`."""
     made = run_all(
-        [partial(offer.submit_on_version, sequence, known.get(offer.period, {})) for offer in offers]
+        [partial(attempt.submit_on_version, sequence, known.get(attempt.period, {})) for attempt in attempts]
     )
-    known.update((offer.period, written.after) for offer, written in zip(offers, made, strict=True))
-    return _result(offers, made)
+    known.update((attempt.period, written.after) for attempt, written in zip(attempts, made, strict=True))
+    return _result(attempts, made)
 
 
-def offer_together(
-    db: Database, offers: Sequence[Offer], sequence: Sequenced | None, known: Known, request: Request | None
+def attempt_together(
+    db: Database,
+    attempts: Sequence[Attempt],
+    sequence: Sequenced | None,
+    known: Known,
+    request: Request | None,
 ) -> SubmitResult:
-    """Make all offers or none on what is known of the entries, and note what stands then.
+    """Make all attempts or none on what is known of the entries, and note what stands then.
 
     Raises:
         InvalidScore: a sum leaves its component's bounds in one of the periods.
@@ -53,29 +58,33 @@ def offer_together(
 
     Costs two write units a KB for each entry that changes and, with a `request`, for its receipt.
     """
-    board = offers[0].board
-    for attempt in range(ATTEMPTS):
-        steps = [offer.decide(known.get(offer.period, {}), sequence) for offer in offers]
+    board = attempts[0].board
+    for number in range(ATTEMPTS):
+        steps = [attempt.decide(known.get(attempt.period, {}), sequence) for attempt in attempts]
         writing = [
-            (offer, step) for offer, step in zip(offers, steps, strict=True) if isinstance(step, EntryWrite)
+            (attempt, step)
+            for attempt, step in zip(attempts, steps, strict=True)
+            if isinstance(step, EntryWrite)
         ]
         made = [
-            offer.done(step, step.before or {}) if isinstance(step, EntryWrite) else step
-            for offer, step in zip(offers, steps, strict=True)
+            attempt.done(step, step.before or {}) if isinstance(step, EntryWrite) else step
+            for attempt, step in zip(attempts, steps, strict=True)
         ]
-        result = _result(offers, made)
+        result = _result(attempts, made)
         refused = write_together(
-            db, board, [write for _, write in writing], _receipt(db, request, result, offers)
+            db, board, [write for _, write in writing], _receipt(db, request, result, attempts)
         )
         if refused is None:
-            known.update((offer.period, written.after) for offer, written in zip(offers, made, strict=True))
+            known.update(
+                (attempt.period, written.after) for attempt, written in zip(attempts, made, strict=True)
+            )
             return result
         if request and refused[-1] is not None:
-            return repeat(db, board, offers[0].participant_id, request.read(refused[-1]))
-        for (offer, _), stands in zip(writing, refused, strict=False):
+            return repeat(db, board, attempts[0].participant_id, request.read(refused[-1]))
+        for (attempt, _), stands in zip(writing, refused, strict=False):
             if stands is not None:
-                known[offer.period] = stands
-        back_off(attempt)
+                known[attempt.period] = stands
+        back_off(number)
     raise Throttled("too many submissions for one participant at once; nothing was stored, try again")
 
 
@@ -98,24 +107,24 @@ def repeat(db: Database, board: Board, participant_id: str, receipt: Receipt) ->
 
 
 def _receipt(
-    db: Database, request: Request | None, result: SubmitResult, offers: Sequence[Offer]
+    db: Database, request: Request | None, result: SubmitResult, attempts: Sequence[Attempt]
 ) -> "TransactWriteItemTypeDef | None":
     if request is None:
         return None
-    periods = tuple(offer.period for offer in offers)
+    periods = tuple(attempt.period for attempt in attempts)
     return {"Put": request.put(db, Receipt(result.accepted, result.previous_score, periods))}
 
 
-def _result(offers: Sequence[Offer], made: Sequence[Written]) -> SubmitResult:
+def _result(attempts: Sequence[Attempt], made: Sequence[Written]) -> SubmitResult:
     """Tell the client what became of the submission."""
     previous = None
     entries = []
-    for offer, written in zip(offers, made, strict=True):
-        entry = offer.entry(written.after)
+    for attempt, written in zip(attempts, made, strict=True):
+        entry = attempt.entry(written.after)
         if entry:
             entries.append(entry)
-        if offer.period == ALL_TIME:
-            before = offer.entry(written.before) if written.accepted else entry
+        if attempt.period == ALL_TIME:
+            before = attempt.entry(written.before) if written.accepted else entry
             previous = before.score if before else None
     return SubmitResult(
         accepted=any(written.accepted for written in made),

@@ -21,11 +21,11 @@ from core.domain.model import Board, CounterMode, PeriodKind, ScorePolicy, Submi
 from core.domain.periods import periods_reached
 from core.domain.scores import parse_score
 from core.domain.text import check_display_name, check_id, check_metadata
-from core.records.flags import UNMARKED, Mark, read_marks
+from core.records.flags import NO_FLAGS, ModerationFlags, read_flags
 from core.storage.database import Database, batch_get
 from core.storage.parallel import run_all
-from core.submissions.attempt import Offer, Sequenced
-from core.submissions.per_period import Known, offer_apart, offer_best, offer_together, repeat
+from core.submissions.attempt import Attempt, Sequenced
+from core.submissions.per_period import Known, attempt_apart, attempt_best, attempt_together, repeat
 from core.submissions.receipts import Request
 
 if TYPE_CHECKING:
@@ -81,9 +81,9 @@ def submit_score(db: Database, board: Board, submission: Submission, *, now: dat
         and board.counter_mode is not CounterMode.TRANSACTIONAL
     ):
         checked = _check(db, board, submission, now)
-        mark = _read_marks(db, board, [checked]).get(submission.participant_id, UNMARKED)
+        mark = _read_marks(db, board, [checked]).get(submission.participant_id, NO_FLAGS)
         if not mark.hidden:
-            return offer_best(checked.offers(mark))
+            return attempt_best(checked.attempts(mark))
     (outcome,) = submit_scores(db, board, [submission], now=now)
     if isinstance(outcome, Exception):
         raise outcome
@@ -127,7 +127,7 @@ def submit_scores(
         known = entries.get(participant_id, {})
         for at, one in checked[participant_id]:
             try:
-                mark = marks.get(participant_id, UNMARKED)
+                mark = marks.get(participant_id, NO_FLAGS)
                 outcomes[at] = _submit(db, board, one, mark, known, receipts)
             except _REFUSALS as refusal:
                 outcomes[at] = refusal
@@ -144,12 +144,12 @@ class _Checked:
     """A submission in which all is right but, perhaps, how late it comes: after its periods, or a closing."""
 
     participant_id: str
-    made: Sequence[Offer] | InvalidInput | LeaderboardClosed
+    made: Sequence[Attempt] | InvalidInput | LeaderboardClosed
     request: Request | None
     sequence: Sequenced | None
 
-    def offers(self, mark: Mark) -> Sequence[Offer]:
-        """Give an offer to each period, of a participant with this mark.
+    def attempts(self, mark: ModerationFlags) -> Sequence[Attempt]:
+        """Give an attempt to each period, of a participant with this mark.
 
         Raises:
             InvalidInput: it comes too late for one of them.
@@ -157,14 +157,14 @@ class _Checked:
         """
         if isinstance(self.made, LeaderboardError):
             raise self.made
-        return self.made if mark == UNMARKED else [replace(offer, mark=mark) for offer in self.made]
+        return self.made if mark == NO_FLAGS else [replace(attempt, mark=mark) for attempt in self.made]
 
 
 def _submit(
     db: Database,
     board: Board,
     checked: _Checked,
-    mark: Mark,
+    mark: ModerationFlags,
     known: Known,
     receipts: "Mapping[str, Item]",
 ) -> SubmitResult:
@@ -173,10 +173,10 @@ def _submit(
     if request is not None and request.name in receipts:
         # First of all: what was taken once is not refused for what has changed since.
         return repeat(db, board, checked.participant_id, request.read(receipts[request.name]))
-    offers = checked.offers(mark)
-    if request is None and (board.policy is not ScorePolicy.SUM or len(offers) == 1):
-        return offer_apart(offers, checked.sequence, known)
-    return offer_together(db, offers, checked.sequence, known, request)
+    attempts = checked.attempts(mark)
+    if request is None and (board.policy is not ScorePolicy.SUM or len(attempts) == 1):
+        return attempt_apart(attempts, checked.sequence, known)
+    return attempt_together(db, attempts, checked.sequence, known, request)
 
 
 def _read(
@@ -184,10 +184,10 @@ def _read(
 ) -> "tuple[dict[str, Known], dict[str, Item]]":
     """Read all entries in question, by participant and period, and the receipts that are there."""
     wanted = {
-        (offer.participant_id, offer.period)
+        (attempt.participant_id, attempt.period)
         for one in checked
         if not isinstance(one.made, LeaderboardError)
-        for offer in one.made
+        for attempt in one.made
     }
     keys = [entry_key(board, period, participant_id) for participant_id, period in wanted]
     names = {one.request.name for one in checked if one.request}
@@ -210,18 +210,18 @@ def _read(
     return entries, {item["receipt"]["S"]: item for item in receipts}
 
 
-def _read_marks(db: Database, board: Board, checked: Sequence[_Checked]) -> dict[str, Mark]:
+def _read_marks(db: Database, board: Board, checked: Sequence[_Checked]) -> dict[str, ModerationFlags]:
     """Read what moderation has done to the participants: a read unit each.
 
     Only where a board has periods that end: an entry says it itself, and all time has but one.
     """
     if tuple(board.periods) == (PeriodKind.ALL_TIME,):
         return {}
-    return read_marks(db, board, {one.participant_id for one in checked})
+    return read_flags(db, board, {one.participant_id for one in checked})
 
 
 def _check(db: Database, board: Board, submission: Submission, now: datetime) -> _Checked:
-    """Check a submission and make the offers of it.
+    """Check a submission and make the attempts of it.
 
     Raises:
         InvalidScore: naming the component and the rule.
@@ -236,7 +236,7 @@ def _check(db: Database, board: Board, submission: Submission, now: datetime) ->
         check_metadata(submission.metadata)
     achieved_at = check_achieved_at(submission.achieved_at, now)
     score = parse_score(board.components, submission.score)
-    made: Sequence[Offer] | InvalidInput | LeaderboardClosed
+    made: Sequence[Attempt] | InvalidInput | LeaderboardClosed
     try:
         made = _offers(db, board, submission, score, achieved_at, now)
     except (InvalidInput, LeaderboardClosed) as too_late:
@@ -263,8 +263,8 @@ def _offers(
     score: tuple[int, ...],
     achieved_at: datetime,
     now: datetime,
-) -> list[Offer]:
-    """Make an offer to each period that a submission reaches.
+) -> list[Attempt]:
+    """Make an attempt to each period that a submission reaches.
 
     Raises:
         InvalidInput: one of them has been over for too long.
@@ -274,7 +274,7 @@ def _offers(
         raise LeaderboardClosed(f"leaderboardId: {board.id!r} takes no submissions until it is reopened")
     texts = {"display_name": submission.display_name, "metadata": submission.metadata}
     return [
-        Offer(
+        Attempt(
             db=db,
             board=board,
             period=period,

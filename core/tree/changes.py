@@ -21,7 +21,7 @@ _TIME = re.compile(r"[0-9]+(\.[0-9]+)?")
 _TEXTS = {"display_name": MAX_DISPLAY_NAME_BYTES, "metadata": MAX_METADATA_BYTES}
 
 
-class Poison(ValueError):
+class MalformedRecord(ValueError):
     """A record that is no change of an entry; it is set aside and never stops the others."""
 
 
@@ -41,7 +41,7 @@ def read_change(record: Mapping[str, Any]) -> Change:
     """Read a stream record, as GetRecords or a Lambda event gives it.
 
     Raises:
-        Poison: the record is malformed, or about an item that is no entry.
+        MalformedRecord: the record is malformed, or about an item that is no entry.
     """
     try:
         body = record["dynamodb"]
@@ -60,9 +60,9 @@ def read_change(record: Mapping[str, Any]) -> Change:
             new=new,
         )
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError, InvalidInput) as error:
-        raise Poison(f"not a change of an entry: {error!r}") from error
+        raise MalformedRecord(f"not a change of an entry: {error!r}") from error
     if change.old is None and change.new is None and not _was_removed(body):
-        raise Poison("neither image is an entry")
+        raise MalformedRecord("neither image is an entry")
     return change
 
 
@@ -76,7 +76,7 @@ def is_ranked(image: Mapping[str, Any] | None) -> bool:
     return image is not None and "rank_shard" in image
 
 
-def placed(board: Board, image: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def without_foreign_shard(board: Board, image: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """Take a stranger's entry in a shard that its board has not for a hidden one."""
     if image is None or "rank_shard" not in image:
         return image

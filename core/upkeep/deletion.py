@@ -12,7 +12,7 @@ index shows and no mark names, which only a stranger can have written.
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.archives.read import listed_archives
 from core.archives.write import board_of, listing
@@ -24,13 +24,13 @@ from core.domain.model import Board
 from core.domain.periods import periods_used
 from core.domain.rank_key import instant
 from core.entries.read import board_items
-from core.records.flags import marked, marks_partition
-from core.records.jobs import Chore, Item, chore_key, done, left, note
-from core.records.table import query_archive
-from core.storage.database import Database, batch_write
+from core.records.flags import flagged_participants, flags_partition
+from core.records.jobs import Item, Job, job_key, pending_jobs, remove_job, save_progress
+from core.records.table import query_records
+from core.storage.database import Database, batch_write, query_all
 from core.storage.parallel import batched
 from core.storage.tables import RANK_INDEX
-from core.upkeep.period_ends import ended_partition
+from core.upkeep.period_ends import period_ends_set
 
 if TYPE_CHECKING:
     from core.domain.entry_item import Key
@@ -42,7 +42,7 @@ Progress = Callable[[int], object]  # how many entries have gone so far
 
 
 def delete_rest(
-    db: Database, name: str, chore: Item, seconds: float, progress: Progress = lambda _: None
+    db: Database, name: str, job: Item, seconds: float, progress: Progress = lambda _: None
 ) -> bool:
     """Go on deleting for so many seconds, one step at least; says whether all has gone for good.
 
@@ -50,16 +50,16 @@ def delete_rest(
     4 KB of the index, twice over.
     """
     until = time.monotonic() + seconds
-    board = board_from_json(chore["definition"]["S"])
-    deleted_at = instant(int(chore["deleted_at"]["N"]))
-    gone = int(chore["gone"]["N"]) if "gone" in chore else 0
+    board = board_from_json(job["definition"]["S"])
+    deleted_at = instant(int(job["deleted_at"]["N"]))
+    gone = int(job["gone"]["N"]) if "gone" in job else 0
     settled = datetime.now(UTC) >= deleted_at + _SETTLED
-    if "looked_through" in chore and not settled:
+    if "looked_through" in job and not settled:
         return False
     for keys in _entries(db, board):
         _delete_all(db, db.tables.scores, keys)
         gone += len(keys)
-        note(db, Chore.DELETE, name, gone={"N": str(gone)})
+        save_progress(db, Job.DELETE, name, gone={"N": str(gone)})
         progress(gone)
         if time.monotonic() > until:
             return False
@@ -68,9 +68,9 @@ def delete_rest(
         if time.monotonic() > until:
             return False
     if not settled:
-        note(db, Chore.DELETE, name, looked_through={"BOOL": True})
+        save_progress(db, Job.DELETE, name, looked_through={"BOOL": True})
         return False
-    db.client.transact_write_items(TransactItems=[done(db, Chore.DELETE, name)])
+    db.client.transact_write_items(TransactItems=[remove_job(db, Job.DELETE, name)])
     return True
 
 
@@ -81,7 +81,7 @@ def _entries(db: Database, board: Board) -> Iterator[list["Key"]]:
         for partition in rank_shards(board, standings):
             for some in batched(_ranked(db, partition, standings), _AT_ONCE):
                 yield [entry_key(board, period, participant_id) for participant_id in some]
-    for some in batched(marked(db, board), _AT_ONCE):
+    for some in batched(flagged_participants(db, board), _AT_ONCE):
         yield [
             {"participant": item["participant"], "standings": item["standings"]}
             for participant_id in some
@@ -90,43 +90,41 @@ def _entries(db: Database, board: Board) -> Iterator[list["Key"]]:
 
 
 def _ranked(db: Database, partition: str, standings: str) -> Iterator[str]:
-    start: dict[str, Any] = {}
-    while True:
-        answer = db.client.query(
-            TableName=db.tables.scores,
-            IndexName=RANK_INDEX,
-            KeyConditionExpression="rank_shard = :shard",
-            ExpressionAttributeValues={":shard": {"S": partition}},
-            ProjectionExpression="participant, standings",
-            **start,
-        )
-        for item in answer["Items"]:
-            if item["standings"]["S"] == standings:  # a stranger's item may stand in any shard
-                yield item["participant"]["S"]
-        if "LastEvaluatedKey" not in answer:
-            return
-        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+    items = query_all(
+        db,
+        TableName=db.tables.scores,
+        IndexName=RANK_INDEX,
+        KeyConditionExpression="rank_shard = :shard",
+        ExpressionAttributeValues={":shard": {"S": partition}},
+        ProjectionExpression="participant, standings",
+    )
+    for item in items:
+        if item["standings"]["S"] == standings:  # a foreign item may be in any shard
+            yield item["participant"]["S"]
 
 
 def _others(db: Database, board: Board) -> Iterator[tuple[str, list["Key"]]]:
     """Give the keys of all else that is a board's, some at a time, each with its table."""
     archives = [name for name, _ in listed_archives(db, board.id, board.generation)]
     pending = [
-        name for _, name, _ in left(db, Chore.ARCHIVE) if board_of(name) == (board.id, board.generation)
+        name for _, name, _ in pending_jobs(db, Job.ARCHIVE) if board_of(name) == (board.id, board.generation)
     ]
     kept = [
         *archives,
         *pending,
         listing(board.id, board.generation),
-        ended_partition(board),
-        *(marks_partition(board, shard) for shard in range(board.shards)),
+        period_ends_set(board),
+        *(flags_partition(board, shard) for shard in range(board.shards)),
     ]
     for partition in kept:
-        for some in batched(query_archive(db, partition, keys_only=True), _AT_ONCE):
-            yield db.tables.archives, [{"archive": item["archive"], "chunk": item["chunk"]} for item in some]
+        for some in batched(query_records(db, partition, keys_only=True), _AT_ONCE):
+            yield (
+                db.tables.records,
+                [{"record_set": item["record_set"], "record_id": item["record_id"]} for item in some],
+            )
     # Only now: they name what has just been deleted.
     if pending:
-        yield db.tables.archives, [chore_key(Chore.ARCHIVE, name) for name in pending]
+        yield db.tables.records, [job_key(Job.ARCHIVE, name) for name in pending]
     for period in periods_used(board, datetime.now(UTC)):
         standings = standings_key(board.id, period, board.generation)
         for partition in (*partitions(board, standings), live_partition(standings)):

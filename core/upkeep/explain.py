@@ -7,7 +7,7 @@ from core.domain.keys import split_standings
 from core.domain.model import Board, CounterMode
 from core.domain.periods import expires_at, period_end
 from core.storage.database import Database
-from core.storage.rank_index import units_of
+from core.storage.rank_index import estimate_units
 from core.tree.shape import (
     FANOUT,
     GROW_AT,
@@ -51,7 +51,7 @@ def explain(db: Database, board: Board, standings: str) -> list[tuple[str, str]]
             "a rank",
             (
                 f"entry 0.5 + tree {coarse:g} + what stands before it in its leaf: at least "
-                f"{units_of(board, 0):g}, up to {units_of(board, fullest):g} units"
+                f"{estimate_units(board, 0):g}, up to {estimate_units(board, fullest):g} units"
                 " (more where ids are long or entries have texts)"
             ),
         ),

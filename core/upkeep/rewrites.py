@@ -11,7 +11,7 @@ from core.entries.write import write_entry
 from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.storage.parallel import run_all
-from core.storage.rank_index import read_standing
+from core.storage.rank_index import read_participants
 from core.tree.changes import Change
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def rewrite(
     Costs reading the stretch from the index, and a write unit for each entry; one that has moved or been
     written since is left alone.
     """
-    entries = read_standing(db, board, split_standings(standings)[1], low, high)
+    entries = read_participants(db, board, split_standings(standings)[1], low, high)
     for start in range(0, len(entries), _AT_ONCE):
         some = entries[start : start + _AT_ONCE]
         run_all([partial(_touch, db, board, standings, participant, key, born) for participant, key in some])

@@ -38,7 +38,7 @@ run "defaults_are_safe" {
 
   assert {
     condition = alltrue([
-      for table in [aws_dynamodb_table.scores, aws_dynamodb_table.counters, aws_dynamodb_table.boards, aws_dynamodb_table.archives, aws_dynamodb_table.receipts] :
+      for table in [aws_dynamodb_table.scores, aws_dynamodb_table.counters, aws_dynamodb_table.boards, aws_dynamodb_table.records, aws_dynamodb_table.receipts] :
       table.deletion_protection_enabled && table.point_in_time_recovery[0].enabled && table.billing_mode == "PAY_PER_REQUEST"
     ])
     error_message = "Tables are protected from deletion, restorable and on demand."
@@ -83,7 +83,7 @@ run "defaults_are_safe" {
   }
 
   assert {
-    condition     = aws_sqs_queue.ticks.visibility_timeout_seconds >= aws_lambda_function.function["tell"].timeout && aws_sqs_queue.ticks.message_retention_seconds >= 86400
+    condition     = aws_sqs_queue.notify.visibility_timeout_seconds >= aws_lambda_function.function["notify"].timeout && aws_sqs_queue.notify.message_retention_seconds >= 86400
     error_message = "A tick is not given again while it is made, and kept through an outage."
   }
 
@@ -138,7 +138,7 @@ run "all_options_on" {
   }
 
   assert {
-    condition     = alltrue([for name, policy in aws_iam_role_policy.function : strcontains(policy.policy, "kms:Decrypt") && strcontains(policy.policy, "xray:PutTraceSegments") if !contains(["stream", "tell"], name)])
+    condition     = alltrue([for name, policy in aws_iam_role_policy.function : strcontains(policy.policy, "kms:Decrypt") && strcontains(policy.policy, "xray:PutTraceSegments") if !contains(["stream", "notify"], name)])
     error_message = "Functions may use the key and the tracer."
   }
 }

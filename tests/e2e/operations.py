@@ -52,7 +52,7 @@ class Operation(NamedTuple):
 def _submissions() -> list[Operation]:
     found = []
     for place in range(12):
-        offer = {
+        attempt = {
             "leaderboardId": "race",
             "participantId": f"driver-{place:02}",
             "score": [str(100 - place // 2)],
@@ -60,7 +60,7 @@ def _submissions() -> list[Operation]:
             "displayName": f"Driver {place}",
             "metadata": f'{{"car":{place}}}',
         }
-        found.append(Operation(f"submit {place}", SUBMIT, {"input": offer}, signed=True))
+        found.append(Operation(f"submit {place}", SUBMIT, {"input": attempt}, signed=True))
     lap = {
         "leaderboardId": "laps",
         "participantId": "driver-03",
@@ -72,8 +72,8 @@ def _submissions() -> list[Operation]:
 
 
 def _refused(name: str, **changes: Any) -> Operation:
-    offer = {"leaderboardId": "race", "participantId": "driver-00", "score": ["1"]} | changes
-    return Operation(name, SUBMIT, {"input": offer}, signed=True)
+    attempt = {"leaderboardId": "race", "participantId": "driver-00", "score": ["1"]} | changes
+    return Operation(name, SUBMIT, {"input": attempt}, signed=True)
 
 
 def _signed(name: str, mutation: str) -> Operation:
@@ -81,14 +81,14 @@ def _signed(name: str, mutation: str) -> Operation:
 
 
 def _days(name: str, **changes: Any) -> Operation:
-    offer = {
+    attempt = {
         "leaderboardId": "days",
         "participantId": "driver-00",
         "score": ["3"],
         "achievedAt": _NOW,
         "submissionId": "1",
     }
-    return Operation(name, SUBMIT, {"input": offer | changes}, signed=True)
+    return Operation(name, SUBMIT, {"input": attempt | changes}, signed=True)
 
 
 WRITES = [

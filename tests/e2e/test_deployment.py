@@ -199,10 +199,10 @@ def test_each_role_allows_what_its_function_does_and_no_more(stack: Stack, aws: 
         if function == "stream":
             stream = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
             expected |= {("table/first-scores/stream/*", f"dynamodb:{action}") for action in stream}
-            expected |= {(queue, "sqs:SendMessage") for queue in ("first-failed", "first-ticks")}
-        if function == "tell":
+            expected |= {(queue, "sqs:SendMessage") for queue in ("first-failed", "first-notify")}
+        if function == "notify":
             taking = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage", "SendMessage")
-            expected |= {("first-ticks", f"sqs:{action}") for action in taking}
+            expected |= {("first-notify", f"sqs:{action}") for action in taking}
             mutations = f"apis/{stack.outputs('stack')['api_id']}/types/Mutation/fields"
             for name in ("publishRankBucketChange", "publishTopChange"):
                 expected.add((f"{mutations}/{name}", "appsync:GraphQL"))

@@ -9,20 +9,20 @@ from typing import Any
 
 from botocore.session import Session
 
-from core.counters.cache import REMEMBERED
 from core.notifications.notifier import Again
 from resolvers.settings import Settings
 
 _BATCH = 10  # messages a request
 _SECOND = 1.0
+_REMEMBERED = 2_000  # standings
 _MARGIN = 0.2  # seconds: a message may come a little early
 
 
-class Ticks:
+class NotifyQueue:
     """Asks for ticks, at most one a second and order: one that is under way makes others needless."""
 
     def __init__(self, settings: Settings) -> None:
-        self._url = settings.ticks_url
+        self._url = settings.notify_queue_url
         self._client: Any = Session().create_client("sqs", region_name=settings.region)
         self._wanted: dict[str, tuple[float, float]] = {}  # when the last one was asked for, and is due
         self._lock = Lock()
@@ -56,13 +56,13 @@ class Ticks:
             delay = math.ceil(after)
             if now + _MARGIN < due <= now + delay:
                 return None
-            if len(self._wanted) > REMEMBERED:
+            if len(self._wanted) > _REMEMBERED:
                 self._wanted.clear()
             self._wanted[standings] = now, now + delay
         return delay
 
 
-def read_tick(record: Mapping[str, Any]) -> tuple[str, int]:
+def read_request(record: Mapping[str, Any]) -> tuple[str, int]:
     """Read a message: the order, and how many ticks in a row have come to nothing."""
     body = json.loads(record["body"])
     return body["standings"], body["looks"]

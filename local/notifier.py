@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from core.boards import Boards
 from core.domain.keys import live_partition, split_standings
 from core.notifications.events import Publish
-from core.notifications.movers import MARKS, TOLD_NODE
-from core.notifications.notifier import Again, tell
+from core.notifications.movers import ANNOUNCED_NODE, MOVERS
+from core.notifications.notifier import Again, notify
 from core.storage.database import Database
 
 _AT_ONCE = Again(0.0)
@@ -18,7 +18,7 @@ _RETRY = Again(1.0)
 log = logging.getLogger(__name__)
 
 
-class Ticker:
+class Notifier:
     """Makes the ticks that are due, each order's at most once a second."""
 
     def __init__(self, db: Database, boards: Boards, publish: Publish) -> None:
@@ -67,7 +67,7 @@ class Ticker:
         board_id, _, generation = split_standings(standings)
         try:
             board = self._boards.get_generation(board_id, generation)
-            return tell(self._db, board, standings, self._publish, looks=looks) if board else None
+            return notify(self._db, board, standings, self._publish, looks=looks) if board else None
         except Exception as error:
             log.warning("rank changes of %s could not be told, trying again: %r", standings, error)
             return _RETRY
@@ -78,7 +78,7 @@ def _left_over(db: Database) -> list[str]:
     pages = db.client.get_paginator("scan").paginate(
         TableName=db.tables.counters,
         FilterExpression="node = :told OR begins_with(node, :marks)",
-        ExpressionAttributeValues={":told": {"S": TOLD_NODE}, ":marks": {"S": MARKS}},
+        ExpressionAttributeValues={":told": {"S": ANNOUNCED_NODE}, ":marks": {"S": MOVERS}},
     )
     live = live_partition("")
     return [item["standings"]["S"].removesuffix(live) for page in pages for item in page["Items"]]

@@ -7,18 +7,18 @@ from typing import Any
 
 from core.boards import Boards
 from core.domain.keys import split_standings
-from core.notifications.notifier import Again, tell
+from core.notifications.notifier import Again, notify
 from core.storage.parallel import run_all
+from resolvers.notify_queue import NotifyQueue, read_request
 from resolvers.observability import configure_logging, emit_metrics, request
 from resolvers.publisher import Publisher, signed
 from resolvers.settings import Settings
-from resolvers.ticks import Ticks, read_tick
 
 configure_logging()
 _settings = Settings.from_environment()
 _db = _settings.connect()
 _boards = Boards(_db)
-_ticks = Ticks(_settings)
+_queue = NotifyQueue(_settings)
 _publisher = Publisher(_settings.api_url, signed(_settings.region))
 
 _RETRY = Again(5.0)
@@ -31,12 +31,12 @@ def handler(event: Mapping[str, Any], context: object) -> None:
 
     One that fails is asked for again, and keeps no other from being made.
     """
-    with request(_settings, context, "tell"):
+    with request(_settings, context, "notify"):
         looks: dict[str, int] = {}
-        for standings, number in map(read_tick, event["Records"]):
+        for standings, number in map(read_request, event["Records"]):
             looks[standings] = min(number, looks.get(standings, number))
         again = run_all([partial(_tick, standings, number) for standings, number in looks.items()])
-        _ticks.want((standings, one) for standings, one in zip(looks, again, strict=True) if one)
+        _queue.want((standings, one) for standings, one in zip(looks, again, strict=True) if one)
         counts = _publisher.take_counts()
         emit_metrics(
             _settings,
@@ -52,7 +52,7 @@ def _tick(standings: str, looks: int) -> Again | None:
     board_id, _, generation = split_standings(standings)
     try:
         board = _boards.get_generation(board_id, generation)
-        return tell(_db, board, standings, _publisher.publish, looks=looks) if board else None
+        return notify(_db, board, standings, _publisher.publish, looks=looks) if board else None
     except Exception:
         _log.exception("the rank changes of %s could not be told, trying again", standings)
         return _RETRY
