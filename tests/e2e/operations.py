@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from tests.live import FIELDS, PUBLISH, PUBLISH_TOP, TOP_FIELDS, change, top_change
+from tests.support.live import FIELDS, PUBLISH, PUBLISH_TOP, TOP_FIELDS, change, top_change
 
 _NOW = datetime.now(UTC).isoformat(timespec="seconds")
 

@@ -14,7 +14,7 @@ from core.storage.database import Database
 from core.storage.tables import definitions
 from tests.e2e.operations import READS, WRITES, Operation
 from tests.e2e.stack import CHANGED, PROVISIONED, REGION, ROOT, GraphQL, Stack, emulated
-from tests.graphql_api import Api
+from tests.support.graphql_api import Api
 
 
 @pytest.fixture(scope="module")

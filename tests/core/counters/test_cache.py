@@ -1,0 +1,160 @@
+"""Threads of one process share what it remembers: what one learns must not lead another astray."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.boards import Boards
+from core.counters import known_trees, nodes, root
+from core.counters.cache import CounterCache
+from core.counters.known_trees import Trees
+from core.counters.nodes import TREES_NODE, node_key
+from core.domain.model import RankStrategy
+from core.domain.periods import ALL_TIME
+from core.ranking import strategies
+from core.ranking.queries import entry
+from core.ranking.ranks import rank_entries
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score
+from tests.support.deliveries import Records
+from tests.support.histories import Life, small_leaves
+from tests.support.interleaving import instant
+from tests.support.twin import NOW, Twin
+
+Drain = Callable[[], int]
+_MANY = 50  # reads: more than any of these takes
+
+
+def use_tree_1(db: Database, standings: str) -> None:
+    """Do what the end of a rebuild does, in another process."""
+    db.client.put_item(
+        TableName=db.tables.counters,
+        Item={
+            **node_key(standings, TREES_NODE),
+            "current": {"N": "1"},
+            "born": {"M": {"1": {"N": "0"}}},
+            "last": {"N": "1"},
+            "revision": {"N": "1"},
+        },
+    )
+
+
+@pytest.mark.parametrize("ask", ["reading", "counting", "marking"])
+def test_a_tree_that_goes_while_its_nodes_are_read_is_not_read_for_ever(
+    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, ask: str
+) -> None:
+    """On a board of two levels from the start, another thread hears of a rebuild in between."""
+    twin = Twin.make(db, boards, expected_size=100_000)
+    known = Trees(db)
+    assert known.current(twin.standings) == 0
+    use_tree_1(db, twin.standings)
+    read = known_trees.get_node
+    reads: list[str] = []
+
+    def slowly(of: Database, standings: str, name: str, *, consistent: bool = False) -> Any:
+        reads.append(name)
+        assert len(reads) < _MANY, reads[-6:]
+        if len(reads) == 1:
+            known.current(standings)  # another thread's
+        return read(of, standings, name, consistent=consistent)
+
+    monkeypatch.setattr(known_trees, "get_node", slowly)
+    if ask == "reading":
+        assert known.locate(twin.board, twin.standings, [b"\x80" * 8])[0] == 1
+    elif ask == "counting":
+        image = {"rank_key": {"B": b"\x80" * 8}, "rank_shard": {"S": f"{twin.standings}#0"}}
+        change = known_trees.Change(1, NOW, twin.standings, "p", None, image)
+        assert {tree for tree, _ in known.steps(twin.board, twin.standings, [change])} <= {1}
+    else:
+        with pytest.raises(known_trees.Gone):
+            known.stretch(twin.board, twin.standings, 0, (0x78,), 3)
+
+
+def test_a_reader_is_not_left_with_a_tree_that_another_thread_knows_to_be_gone(
+    lean: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_leaves(monkeypatch)
+    life = Life.make(monkeypatch, lean, Records(lean), 0, peak_writes_per_second=1)
+    db, _ = life.world.connect()
+    for at in range(12):
+        submit_score(db, life.board, Submission(f"p{at:02}", [str(at)]), now=instant(life.world))
+    assert life.calm_down() == []
+    own = entry(db, life.board, ALL_TIME, "p03")
+    assert own is not None
+
+    def rank() -> tuple[int, int]:
+        [found] = rank_entries(db, life.board, ALL_TIME, [own], RankStrategy.TREE)
+        assert found is not None
+        return found.rank, found.total
+
+    assert rank() == (9, 12)
+    rebuilder = life.world.add("rebuilder", life.rebuild)
+    life.world.add("consumer", life.deliveries.consume)
+    life.world.run([rebuilder])
+    assert life.calm_down() == []
+    read = strategies.get_nodes
+
+    def meanwhile(*args: Any, **named: Any) -> Any:
+        Trees(db).current(life.standings)  # another thread's
+        return read(*args, **named)
+
+    monkeypatch.setattr(strategies, "get_nodes", meanwhile)
+    assert rank() == (9, 12)
+
+
+def test_what_another_thread_forgets_is_read_again(
+    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twin = Twin.make(db, boards)
+    remember = root.remember_root
+
+    def another_forgets(*args: Any) -> None:
+        remember(*args)
+        db.cache(CounterCache).roots.clear()
+
+    monkeypatch.setattr(root, "remember_root", another_forgets)
+    assert strategies.entries_at_most(db, twin.board, twin.standings, b"\xff") == 0
+
+
+def test_an_entry_is_seen_to_be_late_though_another_thread_forgot_the_trees(
+    db: Database, boards: Boards
+) -> None:
+    """As happens all the time where a consumer counts more boards than it remembers."""
+    twin = Twin.make(db, boards)
+    use_tree_1(db, twin.standings)
+    image = {"rank_key": {"B": b"\x80" * 8}, "rank_shard": {"S": f"{twin.standings}#0"}}
+    change = known_trees.Change(1, NOW, twin.standings, "p", None, {**image, "written_at": {"N": "1"}})
+    db.client.update_item(
+        TableName=db.tables.counters,
+        Key=node_key(twin.standings, TREES_NODE),
+        UpdateExpression="SET born.#1 = :born",
+        ExpressionAttributeNames={"#1": "1"},
+        ExpressionAttributeValues={":born": {"N": "1000"}},
+    )
+    known = Trees(db)
+    known.steps(twin.board, twin.standings, [change])
+    assert known.late(twin.board, twin.standings, [change]) == [(change, 1000)]
+    known.steps(twin.board, twin.standings, [change])
+    db.cache(CounterCache).trees.clear()
+    assert known.late(twin.board, twin.standings, [change]) == [(change, 1000)]
+
+
+def test_boards_are_not_remembered_without_end(db: Database) -> None:
+    boards = Boards(db, cache_seconds=0)
+    definition = Twin.make(db, boards).board
+    for at in range(3_000):
+        boards._remember(known_trees.replace(definition, id=f"b{at}"))
+    assert len(boards._cache) <= 2_001
+
+
+def test_the_edges_of_a_tree_that_is_gone_are_forgotten(db: Database, boards: Boards) -> None:
+    twin = Twin.make(db, boards)
+    known = Trees(db)
+    known.current(twin.standings)
+    item = {**node_key(twin.standings, "edges0:05"), "edges": {"B": nodes.pack_edges([b"x"])}}
+    known.learn_edges(twin.standings, 0, [{**item, "born": {"N": "7"}}])
+    assert db.cache(CounterCache).trees_of(twin.standings).edges == {(0, (5,)): ((b"x",), 7)}
+    use_tree_1(db, twin.standings)
+    assert known.current(twin.standings) == 1
+    assert not db.cache(CounterCache).trees_of(twin.standings).edges

@@ -1,0 +1,214 @@
+"""`leaderboard run`, from a submission to subscribers: gql over AppSync's protocol hears of others' moves."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from gql import Client, GraphQLRequest
+from gql.transport.appsync_auth import AppSyncApiKeyAuthentication
+from gql.transport.appsync_websockets import AppSyncWebsocketsTransport
+
+from core.domain.buckets import DEFAULT_BUCKETS
+from local.engine import find_engine, free_port
+from tests.support.live import WATCH, WATCH_TOP
+from tests.support.oracle import Bucket, Oracle
+
+READY_SECONDS = 30
+QUIET_SECONDS = 30  # generous: the machine may be busy
+SUBSCRIPTIONS = 100  # a connection's
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ANN = "participant_that_is_pushed"
+
+
+class Stack:
+    """A running stack, and the plain list that its board is compared with."""
+
+    def __init__(self, port: int) -> None:
+        self.host = f"127.0.0.1:{port}"
+        self.http = httpx.Client(
+            base_url=f"http://{self.host}", headers={"x-api-key": "local-admin"}, timeout=30
+        )
+        self.oracle = Oracle(buckets=[Bucket(one.name, one.to, one.top_percent) for one in DEFAULT_BUCKETS])
+
+    def ask(self, query: str, **variables: object) -> Any:
+        answer = self.http.post("/graphql", json={"query": query, "variables": variables}).json()
+        assert "errors" not in answer, answer
+        return answer["data"]
+
+    def submit(self, scores: dict[str, int]) -> None:
+        """Submit scores, up to a hundred in a request."""
+        attempts = [
+            {"leaderboardId": "board", "participantId": one, "score": str(score)}
+            for one, score in scores.items()
+        ]
+        for start in range(0, len(attempts), 100):
+            inputs = attempts[start : start + 100]
+            query = "mutation ($inputs: [SubmitScoreInput!]!) { submitScores(inputs: $inputs) { errorType } }"
+            assert all(one["errorType"] is None for one in self.ask(query, inputs=inputs)["submitScores"])
+        for one, score in scores.items():
+            self.oracle.submit(one, (score,), NOW)
+
+    def place(self, participant: str) -> tuple[int, str]:
+        """Say what the plain list says of a participant."""
+        place = self.oracle.place(participant)
+        assert place
+        return place.rank, place.bucket
+
+
+@pytest.fixture
+def stack(tmp_path: Path) -> Iterator[Stack]:
+    if find_engine() is None and os.environ.get("CI") != "true":
+        pytest.skip("no dynoxide engine: `make setup` fetches it on the platforms that it is built for")
+    port = free_port()
+    output = tmp_path / "output"
+    with output.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "local.cli", "run", "--port", str(port), "--data", tmp_path / "data"],
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+        )
+    running = Stack(port)
+    try:
+        deadline = time.monotonic() + READY_SECONDS
+        while not _is_up(running.http):
+            assert process.poll() is None, output.read_text()
+            assert time.monotonic() < deadline, output.read_text()
+            time.sleep(0.05)
+        yield running
+    finally:
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait(timeout=20)
+    assert "warning" not in output.read_text().lower(), output.read_text()
+
+
+def _is_up(http: httpx.Client) -> bool:
+    try:
+        return http.get("/health").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def connection(stack: Stack) -> Client:
+    auth = AppSyncApiKeyAuthentication(stack.host, "local-public")
+    return Client(transport=AppSyncWebsocketsTransport(f"ws://{stack.host}/graphql", auth=auth))
+
+
+def create(stack: Stack) -> None:
+    stack.ask('mutation { createLeaderboard(input: {id: "board"}) { id } }')
+
+
+def watch(session: Any, who: str) -> AsyncGenerator[dict[str, Any], None]:
+    events: AsyncGenerator[dict[str, Any], None] = session.subscribe(
+        GraphQLRequest(WATCH, variable_values={"board": "board", "who": who})
+    )
+    return events
+
+
+async def wait_for(events: AsyncGenerator[dict[str, Any], None], field: str = "onRankBucketChange") -> Any:
+    async with asyncio.timeout(QUIET_SECONDS):
+        return (await anext(events))[field]
+
+
+async def until_told(stack: Stack, events: AsyncGenerator[dict[str, Any], None], bucket: str) -> Any:
+    """Read events up to one of a bucket."""
+    while (event := await wait_for(events))["bucket"] != bucket:
+        pass
+    return event
+
+
+def test_another_pushes_me_out_of_the_top_10(stack: Stack) -> None:
+    create(stack)
+
+    async def run() -> None:
+        async with connection(stack) as session:
+            events = watch(session, ANN)
+            hearing = asyncio.create_task(until_told(stack, events, "Top 10"))
+            await asyncio.sleep(0)
+            best = {f"p{at}": 100 + at for at in range(9)}
+            await asyncio.to_thread(stack.submit, best | {ANN: 50, "z": 1})
+            first = await hearing
+            assert (first["previousBucket"], first["rank"], first["cause"]) == (None, 10, "OWN_SCORE")
+            await asyncio.sleep(1.2)
+            began = time.monotonic()
+            await asyncio.to_thread(stack.submit, {"z": 60})
+            event = await wait_for(events)
+            sys.stdout.write(f"told after {time.monotonic() - began:.2f} s\n")
+            assert (event["previousBucket"], event["previousRank"]) == ("Top 10", 10)
+            assert (event["rank"], event["bucket"]) == stack.place(ANN) == (11, "Top 100")
+            assert event["cause"] == "OTHERS"
+            assert int(event["version"]) > int(first["version"])
+            await events.aclose()
+
+    asyncio.run(run())
+
+
+def test_the_top_is_told_as_it_changes(stack: Stack) -> None:
+    create(stack)
+
+    async def run() -> None:
+        async with connection(stack) as session:
+            tops = session.subscribe(GraphQLRequest(WATCH_TOP))
+            hearing = asyncio.create_task(wait_for(tops, "onTopChange"))
+            await asyncio.sleep(0.3)
+            await asyncio.to_thread(stack.submit, {"ann": 5, "bob": 7, "cid": 5})
+            entries = json.loads((await hearing)["entries"])
+            while len(entries) < 3:
+                entries = json.loads((await wait_for(tops, "onTopChange"))["entries"])
+            assert [(one["participant"]["id"], one["rank"]["rank"]) for one in entries] == [
+                ("bob", 1),
+                (entries[1]["participant"]["id"], 2),
+                (entries[2]["participant"]["id"], 2),
+            ]
+            await tops.aclose()
+
+    asyncio.run(run())
+
+
+@pytest.mark.thorough
+def test_500_cross_edges_in_one_burst(stack: Stack) -> None:
+    """The last that each subscriber hears is what the plain list says in the end."""
+    create(stack)
+    chance = random.Random(7)
+    people = [f"p{at:03}" for at in range(500)]
+    last: dict[str, dict[str, Any]] = {}
+
+    async def keep(events: AsyncGenerator[dict[str, Any], None]) -> None:
+        async for one in events:
+            event = one["onRankBucketChange"]
+            known = last.get(event["participantId"])
+            assert known is None or int(event["version"]) > int(known["version"])
+            last[event["participantId"]] = event
+
+    async def run() -> None:
+        async with AsyncExitStack() as connections:
+            tasks = []
+            for start in range(0, len(people), SUBSCRIPTIONS):
+                session = await connections.enter_async_context(connection(stack))
+                some = people[start : start + SUBSCRIPTIONS]
+                tasks += [asyncio.create_task(keep(watch(session, one))) for one in some]
+            await asyncio.sleep(2)
+            for _ in range(3):
+                await asyncio.to_thread(stack.submit, {one: chance.randrange(10**6) for one in people})
+            truth = {one: stack.place(one)[1] for one in people}
+            async with asyncio.timeout(3 * QUIET_SECONDS):
+                while {one: event["bucket"] for one, event in last.items()} != truth:
+                    await asyncio.sleep(0.1)
+            await asyncio.sleep(2)  # nothing else comes
+            assert {one: event["bucket"] for one, event in last.items()} == truth
+            for task in tasks:
+                task.cancel()
+
+    asyncio.run(run())

@@ -1,0 +1,409 @@
+"""AppSync's real-time protocol, message by message, as its documentation and its clients' reports have it."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from core.boards import Boards
+from core.storage.database import Database
+from local.engine import Engine
+from tests.support.live import (
+    FIELDS,
+    PUBLIC,
+    PUBLISH,
+    WATCH,
+    WATCH_TOP,
+    Live,
+    Socket,
+    change,
+    live,
+    live_alone,
+    token,
+    top_change,
+)
+
+ACK = {"type": "connection_ack", "payload": {"connectionTimeoutMs": 300_000}}
+
+
+@pytest.fixture(scope="module")
+def server(engine: Engine) -> Iterator[Live]:
+    with live_alone(engine) as running:
+        yield running
+
+
+def talk(server: Live, script: Callable[[Socket], Awaitable[None]], **opened: Any) -> None:
+    """Open a connection, wait for its ack, and run a script on it; all is forgotten afterwards."""
+
+    async def run() -> None:
+        async with Socket.open(server, **opened) as socket:
+            assert await socket.init() == ACK
+            await script(socket)
+
+    asyncio.run(run())
+    server.until_nobody_listens()
+
+
+async def tell(server: Live, event: dict[str, Any], selected: str = FIELDS) -> None:
+    await asyncio.to_thread(server.publish, event, selected)
+
+
+async def hears_nothing(socket: Socket) -> None:
+    """What was published before this is answered, or will never come."""
+    await socket.send({"type": "anything else"})
+    assert (await socket.receive())["type"] == "error"
+
+
+@pytest.mark.parametrize("path", ["/graphql", "/graphql/realtime"])
+@pytest.mark.parametrize("form", ["query", "escaped query", "subprotocol", "headers"])
+def test_each_way_to_bring_credentials(server: Live, path: str, form: str) -> None:
+    # "?>" and "~~~" make base64 that has "+" and "/" in it.
+    headers = PUBLIC | {"x-amz-date": "?>~~~?>>>~~"}
+
+    async def script(socket: Socket) -> None:
+        assert socket.connection.subprotocol == "graphql-ws"
+        assert await socket.start("1", board="board", who="ann") == {"type": "start_ack", "id": "1"}
+
+    talk(server, script, headers=headers, path=path, form=form)
+
+
+def test_an_event_from_publish_to_data_to_complete(server: Live) -> None:
+    async def script(socket: Socket) -> None:
+        assert await socket.start("1", board="board", who="ann") == {"type": "start_ack", "id": "1"}
+        await tell(server, change("bob"))
+        await tell(server, change("ann", leaderboardId="other"))
+        await tell(server, change("ann"))
+        told = {"data": {"onRankBucketChange": change("ann")}}
+        assert await socket.receive() == {"type": "data", "id": "1", "payload": told}
+        assert await socket.stop("1") == {"type": "complete", "id": "1"}
+        await tell(server, change("ann", 2))
+        await hears_nothing(socket)
+        assert await socket.start("1", board="board", who="ann") == {"type": "start_ack", "id": "1"}
+
+    talk(server, script)
+
+
+def test_what_is_published_right_after_start_ack_arrives(server: Live) -> None:
+    """aws-appsync-community#405: AWS may lose it; this server does not."""
+
+    async def script(socket: Socket) -> None:
+        for at in range(200):
+            assert await socket.start(str(at), board="board", who="ann") == {
+                "type": "start_ack",
+                "id": str(at),
+            }
+            await tell(server, change(version=at))
+            message = await socket.receive()
+            assert message["id"] == str(at)
+            assert message["payload"]["data"]["onRankBucketChange"]["version"] == str(at)
+            assert (await socket.stop(str(at)))["type"] == "complete"
+
+    talk(server, script)
+
+
+@pytest.mark.parametrize(
+    ("written", "given", "periods"),
+    [
+        ("", {}, {"all-time", "daily-2026-11-30"}),
+        (', period: "all-time"', {}, {"all-time"}),
+        (", period: null", {}, set()),
+        (", period: $period", {}, set()),  # declared and not set: null on AppSync
+        (", period: $period", {"period": None}, set()),
+        (", period: $period", {"period": "all-time"}, {"all-time"}),
+    ],
+)
+def test_an_argument_left_out_matches_all_and_null_matches_null_alone(
+    server: Live, written: str, given: dict[str, str | None], periods: set[str]
+) -> None:
+    """aws-mobile-appsync-sdk-js#241, aws-appsync-community#36."""
+    declared = "($period: String)" if "$" in written else ""
+    query = (
+        f"subscription {declared} {{ onRankBucketChange("
+        f'leaderboardId: "board", participantId: "ann"{written}) {{ period }} }}'
+    )
+
+    async def script(socket: Socket) -> None:
+        assert (await socket.start("1", query, **given))["type"] == "start_ack"
+        heard = set()
+        for period in ("all-time", "daily-2026-11-30"):
+            await tell(server, change(period=period))
+        for _ in periods:
+            heard.add((await socket.receive())["payload"]["data"]["onRankBucketChange"]["period"])
+        await hears_nothing(socket)
+        assert heard == periods
+
+    talk(server, script)
+
+
+def test_an_alias_in_the_publishing_mutation_loses_its_field(server: Live) -> None:
+    """aws-appsync-community#160: what was rank is null, and nobody knows it as rank."""
+
+    async def script(socket: Socket) -> None:
+        assert (await socket.start("1", board="board", who="ann"))["type"] == "start_ack"
+        await tell(server, change(), FIELDS.replace("previousRank", "before: previousRank"))
+        event = (await socket.receive())["payload"]["data"]["onRankBucketChange"]
+        assert event == change() | {"previousRank": None}
+
+    talk(server, script)
+
+
+def test_a_field_that_the_publishing_mutation_left_out_fails_the_event(server: Live) -> None:
+    """amplify-category-api#1338: a missing field that must not be null makes the whole event null."""
+
+    async def script(socket: Socket) -> None:
+        assert (await socket.start("1", board="board", who="ann"))["type"] == "start_ack"
+        query = WATCH.replace(FIELDS, "rank previousRank")
+        assert (await socket.start("2", query, board="board", who="ann"))["type"] == "start_ack"
+        await tell(server, change(), "leaderboardId participantId rank")
+        heard = {message["id"]: message["payload"] for message in [await socket.receive() for _ in range(2)]}
+        assert heard["2"] == {"data": {"onRankBucketChange": {"rank": 4, "previousRank": None}}}
+        assert heard["1"]["data"] == {"onRankBucketChange": None}
+        assert heard["1"]["errors"][0]["message"].startswith("Cannot return null for non-nullable field")
+        await tell(server, change())  # and the next one comes
+        told = [await socket.receive() for _ in range(2)]
+        assert [one["payload"]["data"]["onRankBucketChange"]["rank"] for one in told] == [4, 4]
+
+    talk(server, script)
+
+
+def test_an_argument_that_the_publishing_mutation_did_not_select_matches_nothing(server: Live) -> None:
+    """aws-appsync-community#109."""
+
+    async def script(socket: Socket) -> None:
+        assert (await socket.start("1", board="board", who="ann"))["type"] == "start_ack"
+        await tell(server, change(), FIELDS.replace("participantId", ""))
+        await hears_nothing(socket)
+
+    talk(server, script)
+
+
+def test_the_hundred_and_first_subscription_is_refused_until_another_stops(server: Live) -> None:
+    """amplify-js#8370, #14270: here `errors` is an object."""
+
+    async def script(socket: Socket) -> None:
+        for at in range(100):
+            assert (await socket.start(str(at), board="board", who=f"p{at}"))["type"] == "start_ack"
+        refused = await socket.start("100", board="board", who="ann")
+        assert refused == {
+            "type": "error",
+            "id": "100",
+            "payload": {
+                "errors": {
+                    "errorType": "MaxSubscriptionsReachedError",
+                    "message": "Max number of 100 subscriptions reached",
+                }
+            },
+        }
+        assert (await socket.stop("0"))["type"] == "complete"
+        assert (await socket.start("100", board="board", who="ann"))["type"] == "start_ack"
+        await tell(server, change("p99"))
+        assert (await socket.receive())["id"] == "99"
+
+    talk(server, script)
+
+
+def test_an_id_that_is_in_use_is_refused_and_its_first_subscription_lives_on(server: Live) -> None:
+    """amplify-js#12818."""
+
+    async def script(socket: Socket) -> None:
+        assert (await socket.start("1", board="board", who="ann"))["type"] == "start_ack"
+        refused = await socket.start("1", board="board", who="bob")
+        assert refused["type"] == "error"
+        assert refused["payload"]["errors"] == [
+            {"errorType": "DuplicatedOperationError", "message": "Duplicated operation with id 1"}
+        ]
+        await tell(server, change("bob"))
+        await tell(server, change("ann"))
+        message = await socket.receive()
+        assert message["payload"]["data"]["onRankBucketChange"]["participantId"] == "ann"
+
+    talk(server, script)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"host": "localhost", "x-api-key": "guess"},
+        {"host": "localhost", "Authorization": "no.such.token"},
+        {"host": "localhost", "Authorization": token("ann", -1)},
+        {"host": "localhost", "Authorization": token("ann")[:-3] + "abc"},
+        {"host": "localhost"},
+    ],
+    ids=["unknown key", "no token", "expired", "forged", "nothing"],
+)
+@pytest.mark.parametrize("form", ["query", "subprotocol"])
+def test_who_is_not_known_gets_a_connection_error_and_no_ack(
+    server: Live, headers: dict[str, str], form: str
+) -> None:
+    """amplify-flutter#584."""
+
+    async def run() -> None:
+        async with Socket.open(server, headers, form=form) as socket:
+            refused = await socket.init()
+            assert refused["type"] == "connection_error"
+            (error,) = refused["payload"]["errors"]
+            assert (error["errorType"], error["errorCode"]) == ("UnauthorizedException", 401)
+            await asyncio.wait_for(socket.connection.wait_closed(), 10)
+
+    asyncio.run(run())
+
+
+def test_a_header_that_cannot_be_read_and_a_client_of_no_protocol(server: Live) -> None:
+    from websockets.asyncio.client import connect
+
+    async def first(url: str, protocols: Any = None) -> Any:
+        async with connect(url, subprotocols=protocols) as connection:
+            if protocols:
+                await connection.send('{"type": "connection_init"}')
+            return json.loads(await asyncio.wait_for(connection.recv(), 10))["payload"]["errors"][0]
+
+    url = f"ws://{server.host}/graphql"
+    for header in ("%21%21", "bnVsbA==", "WzFd", "/w==", "e30"):
+        error = asyncio.run(first(f"{url}?header={header}", protocols=["graphql-ws"]))
+        assert error["errorCode"] == (401 if header == "e30" else 400)
+    error = asyncio.run(first(url))
+    assert error == {"message": "SubProtocolNotSupportedError", "errorCode": 400}
+
+
+def test_what_comes_before_the_ack_is_ignored(server: Live) -> None:
+    async def run() -> None:
+        async with Socket.open(server) as socket:
+            await socket.send({"id": "1", "type": "start", "payload": {}})
+            await socket.connection.send("no JSON")
+            assert await socket.init() == ACK
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("query", "variables", "word"),
+    [
+        ("subscription { nothing { at } }", {}, "nothing"),
+        ("subscription { onRankBucketChange { at } }", {}, "leaderboardId"),
+        (WATCH, {"board": "board"}, "who"),
+        (WATCH, {"board": "board", "who": ""}, "participantId"),
+        (WATCH, {"board": "none", "who": "ann"}, "there is no leaderboard 'none'"),
+        ('subscription { onTopChange(leaderboardId: "board", period: "x") { at } }', {}, "period"),
+        ('{ leaderboard(id: "board") { id } }', {}, "only subscriptions"),
+        ("subscription {", {}, "Syntax Error"),
+        ("", {}, "payload.data"),
+        ("subscription A { onTopChange } subscription B { onTopChange }", {}, "onTopChange"),
+    ],
+)
+def test_a_subscription_that_is_refused_gets_an_error_never_an_ack_and_ends_no_other(
+    server: Live, query: str, variables: dict[str, str], word: str
+) -> None:
+    """aws-appsync-community#86, amplify-js#14947; with words on which Amplify does not close the socket."""
+
+    async def script(socket: Socket) -> None:
+        assert (await socket.start("1", board="board", who="ann"))["type"] == "start_ack"
+        refused = await socket.start("2", query, **variables)
+        assert (refused["type"], refused["id"]) == ("error", "2")
+        for error in refused["payload"]["errors"]:
+            assert "nauthorized" not in error.get("errorType", "")
+        assert word in refused["payload"]["errors"][0]["message"]
+        await tell(server, change("ann"))
+        assert (await socket.receive())["id"] == "1"
+        assert (await socket.start("2", board="board", who="ann"))["type"] == "start_ack"  # the id is free
+
+    talk(server, script)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        '{"type": "subscribe", "id": "2"}',
+        '{"id": "2"}',
+        "[1]",
+        "null",
+        "no JSON",
+        '{"type": "start"}',
+        b"\x00",
+    ],
+)
+def test_a_message_of_no_known_type_ends_nothing(server: Live, message: str | bytes) -> None:
+    async def script(socket: Socket) -> None:
+        assert (await socket.start("1", board="board", who="ann"))["type"] == "start_ack"
+        await socket.connection.send(message)
+        assert (await socket.receive())["payload"]["errors"] == [
+            {
+                "errorType": "UnsupportedOperation",
+                "message": "unknown not supported through the realtime channel",
+            }
+        ]
+        await tell(server, change("ann"))
+        assert (await socket.receive())["id"] == "1"
+
+    talk(server, script)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"data": "{", "extensions": {"authorization": PUBLIC}},
+        {"data": '{"query": 1}', "extensions": {"authorization": PUBLIC}},
+        {"data": '{"query": "x", "variables": 1}', "extensions": {"authorization": PUBLIC}},
+        {"extensions": {"authorization": PUBLIC}},
+        {"data": "{}", "extensions": {"authorization": 1}},
+        {"data": json.dumps({"query": WATCH, "variables": {"board": "board", "who": "ann"}})},
+        {"data": "{}", "extensions": 1},
+        None,
+    ],
+)
+def test_a_start_that_is_malformed_or_has_no_credentials(server: Live, payload: Any) -> None:
+    async def script(socket: Socket) -> None:
+        await socket.send({"type": "start", "id": "1", "payload": payload})
+        refused = await socket.receive()
+        assert (refused["type"], refused["id"]) == ("error", "1")
+        (error,) = refused["payload"]["errors"]
+        assert error["errorType"] in {"UnauthorizedException", "BadRequestException"}
+
+    talk(server, script)
+
+
+def test_it_is_kept_alive(db: Database, boards: Boards) -> None:
+    async def script(socket: Socket) -> None:
+        for _ in range(3):
+            assert json.loads(await asyncio.wait_for(socket.connection.recv(), 10)) == {"type": "ka"}
+
+    with live(db, boards, keep_alive_seconds=0.05) as server:
+        talk(server, script)
+
+
+def test_an_event_that_is_too_large_is_refused_where_it_is_published(server: Live) -> None:
+    """aws-appsync-community#33: AWS would drop it without a word."""
+    fits = json.dumps(["x" * 200_000])
+    server.publish_top(top_change(entries=fits))
+    query = PUBLISH.replace("RankBucketChange", "TopChange").replace("FIELDS", "at")
+    (error,) = server.ask(query, input=top_change(entries=json.dumps(["x" * 240_000])))["errors"]
+    assert error["errorType"] == "InvalidInput"
+    assert "240000 bytes" in error["message"]
+
+
+def test_a_payload_that_a_subscription_makes_too_large_is_dropped_and_nothing_else(server: Live) -> None:
+    query = WATCH_TOP.replace("entries", "entries again: entries")
+
+    async def script(socket: Socket) -> None:
+        assert (await socket.start("1", query))["type"] == "start_ack"
+        large = json.dumps(["x" * 150_000])
+        await asyncio.to_thread(server.publish_top, top_change(entries=large, version="1"))
+        await asyncio.to_thread(server.publish_top, top_change(version="2"))
+        assert (await socket.receive())["payload"]["data"]["onTopChange"]["version"] == "2"
+
+    talk(server, script)
+
+
+def test_clients_that_leave_without_a_word_are_forgotten(server: Live) -> None:
+    async def run() -> None:
+        for _ in range(3):
+            async with Socket.open(server) as socket:
+                await socket.init()
+                for at in range(20):
+                    assert (await socket.start(str(at), board="board", who="ann"))["type"] == "start_ack"
+                socket.connection.transport.abort()
+
+    asyncio.run(run())
+    server.until_nobody_listens()
+    server.publish(change())

@@ -1,0 +1,33 @@
+"""What `leaderboard run` says of a certificate that is none; with one, see the tests of Amplify."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local.engine import free_port
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["--tls-cert", "{file}"], "--tls-cert and --tls-key: give both"),
+        (["--tls-key", "{file}"], "--tls-cert and --tls-key: give both"),
+        (["--tls-cert", "{file}", "--tls-key", "{file}"], "--tls-cert {file}"),
+        (["--tls-cert", "{file}.none", "--tls-key", "{file}"], "No such file"),
+    ],
+)
+def test_a_certificate_that_is_none_is_said_in_one_line(
+    tmp_path: Path, arguments: list[str], word: str
+) -> None:
+    file = tmp_path / "file.pem"
+    file.write_text("no certificate")
+    command = [sys.executable, "-m", "local.cli", "run", "--data", str(tmp_path / "data")]
+    command += ["--port", str(free_port()), *(one.format(file=file) for one in arguments)]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 2
+    assert len(ended.stderr.splitlines()) == 1
+    assert word.format(file=file) in ended.stderr

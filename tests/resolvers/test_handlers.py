@@ -1,0 +1,414 @@
+"""The Lambda entries, imported as Lambda imports them, on the real engine."""
+
+import base64
+import importlib
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from moto.server import ThreadedMotoServer
+
+from core.boards import Boards
+from core.counters.growing import growing
+from core.ranking.queries import size, top
+from core.storage.database import Database
+from core.submissions.submit import Submission, submit_score
+from core.tree.shape import GROW_AT
+from local.engine import Engine
+from local.stream_reader import connect_streams
+from tests.support.graphql_api import Api
+from tests.support.graphql_sink import Sink, running_sink
+
+CONTEXT = SimpleNamespace(aws_request_id="request-1")
+Load = Callable[[str], ModuleType]
+
+
+@pytest.fixture(scope="module")
+def sqs() -> Iterator[str]:
+    """The endpoint of queues like SQS's."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+class Queue:
+    """The queue of ticks."""
+
+    def __init__(self, endpoint: str, name: str) -> None:
+        keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": "us-east-1"}
+        self._client: Any = boto3.client("sqs", endpoint_url=endpoint, **keys)
+        self.url: str = self._client.create_queue(QueueName=name)["QueueUrl"]
+
+    def take(self) -> list[dict[str, Any]]:
+        """Take the messages that are not delayed, as an event source mapping gives them."""
+        messages = self._client.receive_message(QueueUrl=self.url, MaxNumberOfMessages=10).get("Messages", [])
+        for one in messages:
+            self._client.delete_message(QueueUrl=self.url, ReceiptHandle=one["ReceiptHandle"])
+        return [{"messageId": one["MessageId"], "body": one["Body"]} for one in messages]
+
+    def delayed(self) -> int:
+        """Count those that come later."""
+        name = "ApproximateNumberOfMessagesDelayed"
+        found = self._client.get_queue_attributes(QueueUrl=self.url, AttributeNames=[name])
+        return int(found["Attributes"][name])
+
+
+@pytest.fixture
+def queue(sqs: str, db: Database) -> Queue:
+    return Queue(sqs, db.tables.scores)
+
+
+@pytest.fixture
+def sink() -> Iterator[Sink]:
+    """Stands for AppSync."""
+    with running_sink() as running:
+        yield running
+
+
+@pytest.fixture
+def load(
+    engine: Engine, db: Database, sqs: str, queue: Queue, sink: Sink, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Load]:
+    """Imports a handler afresh, in the environment of a cold start."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL_SQS", sqs)
+    monkeypatch.setenv("LEADERBOARD_NOTIFY_QUEUE_URL", queue.url)
+    monkeypatch.setenv("LEADERBOARD_API_URL", sink.url)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", engine.endpoint)
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "local")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "local")
+    monkeypatch.setenv("LEADERBOARD_NAME_PREFIX", db.tables.scores.removesuffix("-scores"))
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+
+    def load(name: str) -> ModuleType:
+        sys.modules.pop(f"resolvers.{name}", None)
+        return importlib.import_module(f"resolvers.{name}")
+
+    yield load
+    root.handlers[:], root.level = handlers, level
+
+
+@pytest.fixture
+def api(db: Database, boards: Boards) -> Api:
+    return Api(db, boards)
+
+
+def lambda_event(db: Database) -> dict[str, Any]:
+    """The whole stream as one event of a mapping with a window, in the JSON that Lambda makes of it."""
+    streams = connect_streams(db)
+    arn = db.client.describe_table(TableName=db.tables.scores)["Table"]["LatestStreamArn"]
+    (shard,) = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
+    iterator = streams.get_shard_iterator(
+        StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+    )["ShardIterator"]
+
+    def plain(value: object) -> object:
+        if isinstance(value, bytes):
+            return base64.b64encode(value).decode()
+        assert isinstance(value, datetime)
+        return value.timestamp()
+
+    records = streams.get_records(ShardIterator=iterator)["Records"]
+    event: dict[str, Any] = json.loads(json.dumps({"Records": records}, default=plain))
+    return event | {"shardId": shard["ShardId"], "window": {}, "state": {}, "isFinalInvokeForWindow": False}
+
+
+def metrics(out: str) -> dict[str, Any]:
+    """All metrics of the lines printed, each found where its metadata says."""
+    found = {}
+    for line in map(json.loads, out.splitlines()):
+        for group in line.get("_aws", {}).get("CloudWatchMetrics", ()):
+            assert group["Namespace"] == "Leaderboard"
+            assert all(name in line for names in group["Dimensions"] for name in names)
+            found |= {metric["Name"]: line[metric["Name"]] for metric in group["Metrics"]}
+    return found
+
+
+def test_a_batch_is_counted_once_however_often_it_comes(
+    load: Load, db: Database, boards: Boards, api: Api, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.board()
+    for place in range(20):
+        api.submit(f"p{place}", str(place))
+    handler = load("stream_handler").handler
+    event = lambda_event(db)
+    event["Records"].insert(3, {"eventID": "poison", "dynamodb": {}})
+    for _ in range(2):
+        assert handler(event, CONTEXT) == {"state": {}}
+    assert size(db, boards.get("board"), "all-time") == 20
+    assert [one.participant_id for one in top(db, boards.get("board"), "all-time", 2)] == ["p19", "p18"]
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {line["requestId"] for line in lines if "message" in line} == {"request-1"}
+
+
+def test_the_stream_says_how_it_keeps_up(
+    load: Load, db: Database, api: Api, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.board()
+    for place in range(50):
+        api.submit(f"p{place}", str(place))
+    handler = load("stream_handler").handler
+    capsys.readouterr()
+    handler(lambda_event(db), CONTEXT)
+    told = metrics(capsys.readouterr().out)
+    assert (told["CountedRecords"], told["PoisonRecords"]) == (50, 0)
+    assert told["CountingLag"] >= 0
+    assert (
+        told["RecordsPerWriteUnit"] > 2
+    )  # fifty changes of one order are one write of its node and one of its top
+
+
+def test_a_failed_batch_is_raised_and_loses_nothing_when_it_comes_again(
+    load: Load, db: Database, boards: Boards, api: Api
+) -> None:
+    api.board()
+    api.submit("ann", "1")
+    module = load("stream_handler")
+    event = lambda_event(db)
+    counters = db.tables.counters
+    db.client.delete_table(TableName=counters)
+    with pytest.raises(ClientError, match="ResourceNotFoundException"):
+        module.handler(event, CONTEXT)
+    db.client.create_table(
+        TableName=counters,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[
+            {"AttributeName": "standings", "AttributeType": "S"},
+            {"AttributeName": "node", "AttributeType": "S"},
+        ],
+        KeySchema=[
+            {"AttributeName": "standings", "KeyType": "HASH"},
+            {"AttributeName": "node", "KeyType": "RANGE"},
+        ],
+    )
+    module.handler(event, CONTEXT)
+    assert size(db, boards.get("board"), "all-time") == 1
+
+
+def test_without_its_shard_a_batch_is_refused(load: Load, db: Database, api: Api) -> None:
+    """A guard under a made-up name would count records of two shards wrongly."""
+    api.board()
+    api.submit("ann", "1")
+    event = lambda_event(db)
+    del event["shardId"]
+    with pytest.raises(KeyError, match="shardId"):
+        load("stream_handler").handler(event, CONTEXT)
+
+
+def test_the_end_of_a_window_may_hold_no_records(load: Load) -> None:
+    event = {"Records": [], "shardId": "shard", "state": {}, "isFinalInvokeForWindow": True}
+    assert load("stream_handler").handler(event, CONTEXT) == {"state": {}}
+
+
+def test_a_batch_asks_for_ticks_at_most_once_a_second(
+    load: Load, db: Database, api: Api, queue: Queue
+) -> None:
+    """Each order's at once, then one in a second's time, which tells of all that comes till then."""
+    for board in ("board", "other"):
+        api.board(board)
+        submit_score(db, Boards(db).get(board), Submission("ann", ["1"]), now=datetime.now(UTC))
+    handler = load("stream_handler").handler
+    event = lambda_event(db)
+    for _ in range(4):
+        handler(event, CONTEXT)
+    asked = [json.loads(one["body"]) for one in queue.take()]
+    assert sorted(one["standings"].partition("#")[0] for one in asked) == ["board", "other"]
+    assert queue.delayed() == 2
+
+
+def test_a_queue_that_is_down_fails_the_batch_which_comes_again(
+    load: Load, db: Database, api: Api, queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.board()
+    api.submit("ann", "1")
+    event = lambda_event(db)
+    with monkeypatch.context() as patch:
+        patch.setenv("LEADERBOARD_NOTIFY_QUEUE_URL", f"{queue.url}-gone")
+        with pytest.raises(ClientError):
+            load("stream_handler").handler(event, CONTEXT)
+    load("stream_handler").handler(event, CONTEXT)
+    assert len(queue.take()) == 1
+
+
+def test_a_tick_publishes_and_says_so(
+    load: Load, db: Database, api: Api, queue: Queue, sink: Sink, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.board()
+    for place in range(12):
+        api.submit(f"p{place}", str(place))
+    load("stream_handler").handler(lambda_event(db), CONTEXT)
+    capsys.readouterr()
+    load("notify_handler").handler({"Records": queue.take()}, CONTEXT)
+    told = [one.input for one in sink.received]
+    changes = {one["participantId"]: one["bucket"] for one in told if "participantId" in one}
+    assert len(changes) == 12
+    assert (changes["p11"], changes["p0"]) == ("Top 1", "Top 100")
+    assert all("/us-east-1/appsync/aws4_request" in one.headers["authorization"] for one in sink.received)
+    found = metrics(capsys.readouterr().out)
+    assert found == {"RankChangesPublished": 13, "RankChangesRefused": 0, "RankChangesFailed": 0}
+
+
+@pytest.mark.parametrize("broken", ["AppSync", "the board"])
+def test_a_tick_that_fails_asks_for_another(
+    load: Load, db: Database, api: Api, queue: Queue, sink: Sink, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    """And stops none that came with it."""
+    for board in ("board", "other"):
+        api.board(board)
+        submit_score(db, Boards(db).get(board), Submission("ann", ["1"]), now=datetime.now(UTC))
+    load("stream_handler").handler(lambda_event(db), CONTEXT)
+    module = load("notify_handler")
+    notify = module.notify
+    monkeypatch.setattr("resolvers.publisher._MAX_DELAY", 0.01)
+
+    def fail(db: Database, board: Any, *arguments: Any, **named: Any) -> Any:
+        if board.id == "board":
+            raise LookupError("broken")
+        return notify(db, board, *arguments, **named)
+
+    if broken == "AppSync":
+        sink.answer = lambda request: (503 if request.input["leaderboardId"] == "board" else 200, {})
+    else:
+        monkeypatch.setattr(module, "notify", fail)
+    module.handler({"Records": queue.take()}, CONTEXT)
+    delivered = {one.input["leaderboardId"] for one in sink.received if one.input["leaderboardId"] == "other"}
+    assert delivered == {"other"}
+    assert queue.delayed() == 1
+
+
+def test_a_tick_of_a_board_that_is_gone_is_silent(
+    load: Load, db: Database, api: Api, queue: Queue, sink: Sink
+) -> None:
+    api.board()
+    api.submit("ann", "1")
+    load("stream_handler").handler(lambda_event(db), CONTEXT)
+    db.client.delete_item(TableName=db.tables.boards, Key={"board": {"S": "board"}})
+    load("notify_handler").handler({"Records": queue.take()}, CONTEXT)
+    assert sink.received == []
+    assert queue.delayed() == 0
+
+
+def test_maintenance_takes_growing_trees_a_step(
+    load: Load, db: Database, boards: Boards, api: Api, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.board()
+    board = boards.get("board")
+    for place in range(GROW_AT + 2):
+        submit_score(db, board, Submission(f"p{place}", [str(10**6 + place)]), now=datetime.now(UTC))
+    load("stream_handler").handler(lambda_event(db), CONTEXT)
+    assert growing(db)
+    capsys.readouterr()
+    load("maintenance_handler").handler({}, CONTEXT)
+    assert metrics(capsys.readouterr().out) == {"GrowingTrees": 1, "Jobs": 0}
+
+
+def test_refused_submissions_are_counted(load: Load, api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    api.board()
+    handler = load("api_handler").handler
+    iam = {"userArn": "arn:aws:iam::123456789012:user/ann"}
+
+    def call(score: str) -> dict[str, Any]:
+        return {
+            "arguments": {"input": {"leaderboardId": "board", "participantId": "p", "score": [score]}},
+            "identity": iam,
+            "info": {"parentTypeName": "Mutation", "fieldName": "submitScore"},
+        }
+
+    capsys.readouterr()
+    assert handler(call("1"), CONTEXT)["data"]["accepted"] is True
+    assert metrics(capsys.readouterr().out) == {}
+    answers = handler([call("2"), call("much")], CONTEXT)
+    assert [one.get("errorType") for one in answers] == [None, "InvalidScore"]
+    assert metrics(capsys.readouterr().out) == {"RefusedSubmissions": 1}
+    many = call("3")
+    many["info"] = {"parentTypeName": "Mutation", "fieldName": "submitScores"}
+    attempt = many["arguments"]["input"]
+    many["arguments"] = {"inputs": [attempt, attempt | {"score": ["x"]}, attempt | {"leaderboardId": "none"}]}
+    assert len(handler(many, CONTEXT)["data"]) == 3
+    assert metrics(capsys.readouterr().out) == {"RefusedSubmissions": 2}
+
+
+def test_the_function_url_says_who_calls_whatever_the_client_sends(load: Load, api: Api) -> None:
+    api.board()
+    handler = load("http_handler").handler
+
+    def ask(query: str, **request_context: Any) -> Any:
+        event = {
+            "version": "2.0",
+            "routeKey": "$default",
+            "rawPath": "/graphql",
+            "rawQueryString": "",
+            "headers": {"content-type": "application/json", "x-api-key": "ADMIN", "host": "x.lambda-url"},
+            "requestContext": {
+                "http": {"method": "POST", "path": "/graphql", "sourceIp": "203.0.113.7"},
+                **request_context,
+            },
+            "body": json.dumps({"query": query}),
+            "isBase64Encoded": False,
+        }
+        answer = handler(event, CONTEXT)
+        assert answer["statusCode"] == 200, answer
+        return json.loads(answer["body"])
+
+    create = 'mutation { createLeaderboard(input: {id: "new"}) { id } }'
+    assert ask(create)["errors"][0]["errorType"] == "Unauthorized"
+    signed = {"authorizer": {"iam": {"userArn": "arn:aws:iam::123456789012:user/ann"}}}
+    assert ask(create, **signed)["data"] == {"createLeaderboard": {"id": "new"}}
+    assert ask('{ leaderboard(id: "new") { id } }')["data"] == {"leaderboard": {"id": "new"}}
+
+
+@pytest.mark.parametrize(
+    ("handler", "unwanted"),
+    [
+        ("api_handler", ["starlette", "mangum", "aws_xray_sdk", "local", "rich", "moto", "uvicorn"]),
+        ("http_handler", ["aws_xray_sdk", "local", "rich", "moto", "uvicorn"]),
+        ("stream_handler", ["strawberry", "graphql", "starlette", "aws_xray_sdk", "local"]),
+        ("notify_handler", ["strawberry", "graphql", "starlette", "aws_xray_sdk", "local"]),
+        ("maintenance_handler", ["strawberry", "graphql", "starlette", "aws_xray_sdk", "local"]),
+    ],
+)
+def test_a_handler_imports_only_what_it_uses(handler: str, unwanted: list[str]) -> None:
+    code = (
+        "import os, sys\n"
+        "os.environ |= {'LEADERBOARD_NAME_PREFIX': 'x', 'AWS_REGION': 'us-east-1',"
+        " 'AWS_ACCESS_KEY_ID': 'x', 'AWS_SECRET_ACCESS_KEY': 'x'}\n"
+        f"import resolvers.{handler}\n"
+        f"print([name for name in {unwanted!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_tracing_puts_a_subsegment_around_an_invocation(
+    load: Load, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from aws_xray_sdk.core import xray_recorder
+
+    names = []
+    monkeypatch.setenv("LEADERBOARD_TRACING", "true")
+    api.board()
+    module = load("api_handler")
+    xray_recorder.configure(context_missing="RAISE", sampling=False)
+    with xray_recorder.in_segment("lambda") as segment:
+        module.handler(
+            {
+                "arguments": {"id": "board"},
+                "identity": None,
+                "info": {"parentTypeName": "Query", "fieldName": "leaderboard"},
+            },
+            CONTEXT,
+        )
+        names = [one.name for one in segment.subsegments]
+    assert names == ["Query.leaderboard"]

@@ -1,0 +1,209 @@
+"""Queries that are too deep, too wide or too large: refused before anything is read."""
+
+import time
+from typing import Any
+
+import pytest
+
+from core.boards import Boards
+from core.storage.database import Database
+from resolvers.query_limits import MAX_ALIASES, MAX_DEPTH, MAX_RECORDS, MAX_TOKENS
+from tests.support.graphql_api import Api
+
+DEEPEST = """{ leaderboards(limit: 1) { items {
+  entries(limit: 10) { items { participant { entries(limit: 10) { items { rank { bucket { name } } } } } } }
+} } }"""
+
+
+@pytest.fixture
+def api(db: Database, boards: Boards) -> Api:
+    api = Api(db, boards)
+    api.board()
+    api.submit("a", "1")
+    return api
+
+
+def refusal(api: Api, query: str, **variables: Any) -> str:
+    """Give the message of a query that is refused as InvalidInput, and see that it cost nothing."""
+    response = api.ask(query, **variables)
+    assert response["data"] is None
+    (error,) = response["errors"]
+    assert error["errorType"] == "InvalidInput"
+    assert error["path"] is None
+    assert response["extensions"]["consumed"] == {"readUnits": 0.0, "writeUnits": 0.0, "requests": 0}
+    message: str = error["message"]
+    return message
+
+
+def test_the_deepest_honest_query_passes(api: Api) -> None:
+    boards = api.data(DEEPEST)
+    (entry,) = boards["items"][0]["entries"]["items"]
+    assert entry["participant"]["entries"]["items"][0]["rank"]["bucket"] == {"name": "Top 1"}
+
+
+def test_too_deep(api: Api) -> None:
+    deeper = DEEPEST.replace("rank { bucket { name } }", "participant { entries { items { period } } }")
+    assert refusal(api, deeper) == f"query: is {MAX_DEPTH + 1} fields deep; at most {MAX_DEPTH}"
+
+
+def test_too_deep_through_fragments(api: Api) -> None:
+    nested = "".join(
+        f"fragment F{at} on Participant {{ entries {{ items {{ participant {{ ...F{at + 1} }} }} }} }} "
+        for at in range(40)
+    )
+    query = f'{{ participant(id: "a") {{ ...F0 }} }} {nested} fragment F40 on Participant {{ id }}'
+    assert "fields deep" in refusal(api, query)
+
+
+def test_so_many_aliases_and_no_more(api: Api) -> None:
+    def query(aliases: int) -> str:
+        return f'{{ leaderboard(id: "board") {{ {" ".join(f"a{at}: id" for at in range(aliases))} }} }}'
+
+    assert len(api.data(query(MAX_ALIASES))) == MAX_ALIASES
+    assert "aliases" in refusal(api, query(MAX_ALIASES + 1))
+
+
+def test_aliases_count_wherever_they_hide(api: Api) -> None:
+    spread = " ".join(f"...F{at}" for at in range(6))
+    fragments = " ".join(
+        f"fragment F{at} on Leaderboard {{ {' '.join(f'a{at}x{one}: size' for one in range(10))} }}"
+        for at in range(6)
+    )
+    assert "60 aliases" in refusal(api, f'{{ leaderboard(id: "board") {{ {spread} }} }} {fragments}')
+    names = " ".join(f"a{at}: name" for at in range(60))
+    assert "60 aliases" in refusal(api, f"{{ __schema {{ types {{ {names} }} }} }}")
+    inline = " ".join(f"... {{ a{at}: id }}" for at in range(60))
+    assert "60 aliases" in refusal(api, f'{{ leaderboard(id: "board") {{ {inline} }} }}')
+
+
+@pytest.mark.parametrize(
+    ("inside", "records"),
+    [
+        ("entries(limit: 10001) { nextToken }", 10_001),
+        ("entries(limit: 1000) { items { participant { entries(limit: 9) { nextToken } } } }", 10_000),
+        ("entries(limit: 1000) { items { participant { entries(limit: 10) { nextToken } } } }", 11_000),
+        ("entries(limit: 1000) { items { participant { entries { nextToken } } } }", 51_000),
+        ("top(limit: 100) { participant { entries(limit: 100) { nextToken } } }", 10_100),
+        ('around(participantId: "a", radius: 5000) { period }', 10_001),
+        ('around(participantId: "a", radius: 100) { participant { entries { nextToken } } }', 201 * 51),
+        ("archives { items { entries(limit: 1000) { nextToken } } }", 20 * 1001),
+        ("a: entries(limit: 6000) { nextToken } b: entries(limit: 6000) { nextToken }", 12_000),
+    ],
+)
+def test_page_sizes_multiply(api: Api, inside: str, records: int) -> None:
+    query = f'{{ leaderboard(id: "board") {{ {inside} }} }}'
+    if records > MAX_RECORDS:
+        message = refusal(api, query)
+        assert f" {records} records" in message
+        assert message.startswith("leaderboard.")
+    else:
+        assert "errors" not in api.ask(query)
+
+
+def test_the_field_to_blame_is_named(api: Api) -> None:
+    query = """{ leaderboard(id: "board") {
+      top { period }
+      entries(limit: 1000) { items { participant { entries(limit: 100) { nextToken } } } }
+    } }"""
+    assert refusal(api, query).startswith("leaderboard.entries.items.participant.entries: ")
+
+
+def test_variables_count_like_literals(api: Api) -> None:
+    query = """query ($outer: Int!, $inner: Int = 5) { leaderboard(id: "board") {
+      entries(limit: $outer) { items { participant { entries(limit: $inner) { nextToken } } } }
+    } }"""
+    assert " 101000 records" in refusal(api, query, outer=1000, inner=100)
+    # An explicit null is the field's own default, 50; left out, the variable's.
+    assert " 51000 records" in refusal(api, query, outer=1000, inner=None)
+    assert "errors" not in api.ask(query, outer=1000)
+    many = 'query ($ids: [ID!]!) { leaderboard(id: "board") { entriesOf(participantIds: $ids) { period } } }'
+    assert " 10001 records" in refusal(api, many, ids=[str(at) for at in range(10_001)])
+    assert api.refusal(many, ids=[str(at) for at in range(101)])[0] == "InvalidInput"
+
+
+def test_only_the_operation_that_runs_counts(api: Api) -> None:
+    query = """
+      query small { leaderboard(id: "board") { size } }
+      query large { leaderboard(id: "board") { entries(limit: 20000) { nextToken } } }
+    """
+
+    def run(name: str) -> str:
+        answer = api.request(
+            "POST", json={"query": query, "operationName": name}, headers={"x-api-key": "admin"}
+        )
+        return answer.text
+
+    assert '"size"' in run("small")
+    assert "20000 records" in run("large")
+
+
+def test_a_fragment_of_doubling_fragments_costs_nothing_to_refuse(api: Api) -> None:
+    doubling = " ".join(f"fragment F{at} on Leaderboard {{ ...F{at + 1} ...F{at + 1} }}" for at in range(60))
+    leaf = "fragment F60 on Leaderboard { x: top(limit: 1) { period } }"
+    started = time.monotonic()
+    assert "aliases" in refusal(api, f'{{ leaderboard(id: "board") {{ ...F0 }} }} {doubling} {leaf}')
+    # Weighed one by one, the 2**60 spreads would outlast us all.
+    assert time.monotonic() - started < 60
+
+
+def test_fragments_that_spread_each_other_are_refused(api: Api) -> None:
+    response = api.ask(
+        """{ participant(id: "a") { ...A } }
+        fragment A on Participant { entries { items { participant { ...B } } } }
+        fragment B on Participant { entries { items { participant { ...A } } } }"""
+    )
+    assert response["data"] is None
+    assert all("errorType" not in error for error in response["errors"])
+    assert response["extensions"]["consumed"]["requests"] == 0
+
+
+def test_too_many_tokens(api: Api) -> None:
+    answer = api.request(
+        "POST", json={"query": "{ " + "__typename " * MAX_TOKENS + "}"}, headers={"x-api-key": "admin"}
+    )
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["errorType"] == "MalformedHttpRequestException"
+    assert str(MAX_TOKENS) in answer.json()["errors"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "top(limit: 0) { period }",
+        "top(limit: -1) { period }",
+        "top(limit: 101) { period }",
+        "entries(limit: 0) { nextToken }",
+        "entries(limit: 1001) { nextToken }",
+        'around(participantId: "a", radius: -1) { period }',
+        'around(participantId: "a", radius: 101) { period }',
+    ],
+)
+def test_page_sizes_out_of_bounds(api: Api, field: str) -> None:
+    response = api.ask(f'{{ leaderboard(id: "board") {{ {field} }} }}')
+    (error,) = response["errors"]
+    assert error["errorType"] == "InvalidInput"
+    assert error["message"].startswith(("limit: ", "radius: "))
+    assert response["extensions"]["consumed"]["requests"] == 1  # the board itself
+
+
+@pytest.mark.parametrize(
+    "query", ["{ leaderboards(limit: 101) { nextToken } }", "{ leaderboards(limit: 0) { nextToken } }"]
+)
+def test_board_pages_out_of_bounds(api: Api, query: str) -> None:
+    assert api.refusal(query)[0] == "InvalidInput"
+
+
+@pytest.mark.parametrize("limit", ['"10"', "1.5", "99999999999", "true"])
+def test_limits_that_are_no_int(api: Api, limit: str) -> None:
+    response = api.ask(f'{{ leaderboard(id: "board") {{ top(limit: {limit}) {{ period }} }} }}')
+    assert response["data"] is None
+    assert response["extensions"]["consumed"]["requests"] == 0
+
+
+def test_one_of_several_operations_must_be_named(api: Api) -> None:
+    query = "query A { leaderboards { nextToken } } query B { __typename }"
+    assert "operationName" in refusal(api, query)
+    named = api.request(
+        "POST", json={"query": query, "operationName": "B"}, headers={"x-api-key": "admin"}
+    ).json()
+    assert named["data"] == {"__typename": "Query"}

@@ -1,0 +1,123 @@
+"""A headless Chromium with one page of Amplify, driven by the browser's own protocol."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from websockets.sync.client import ClientConnection, connect
+
+FOLDER = Path(__file__).parents[1] / "browser"
+ESBUILD = FOLDER / "node_modules/.bin/esbuild"
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+# What CI takes from Debian, and npm's packages, a laptop may not have.
+_FLAGS = (
+    "--headless=new",
+    "--remote-debugging-port=0",
+    "--ignore-certificate-errors",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+)
+
+
+def find() -> str:
+    """Give the browser's command, or skip, saying what is missing; in CI, fail."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    missing = []
+    if found is None:
+        missing.append("Chromium (Debian: apt-get install chromium)")
+    if not ESBUILD.exists():
+        missing.append("Amplify and esbuild from npm (make setup-dev)")
+    if missing:
+        message = "the tests in a browser need " + " and ".join(missing)
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    assert found
+    return found
+
+
+def bundle(out: Path) -> str:
+    """Put the page's script and Amplify into one text."""
+    command = [ESBUILD, "page.js", "--bundle", "--format=iife", "--log-level=warning", f"--outfile={out}"]
+    subprocess.run(command, cwd=FOLDER, check=True)
+    return out.read_text()
+
+
+class Page:
+    """The page, by what its script's `window.page` does."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
+        self._last = 0
+
+    def call(self, function: str, *arguments: Any) -> Any:
+        """Call a function of the page's script; wait for what it gives."""
+        written = ", ".join(json.dumps(one) for one in arguments)
+        return self.evaluate(f"page.{function}({written})")
+
+    def evaluate(self, expression: str) -> Any:
+        """Run a script; wait for what it gives."""
+        result = self._command(
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
+        )
+        assert "exceptionDetails" not in result, result
+        return result["result"].get("value")
+
+    def until_heard(self, name: str, condition: str, seconds: float = 20) -> dict[str, Any]:
+        """Wait until a subscription's `heard` fulfils a condition; give it."""
+        start = time.monotonic()
+        while True:
+            heard: dict[str, Any] = self.call("heard", name)
+            if eval(condition, heard):  # our own tests' words
+                return {key: value for key, value in heard.items() if key != "__builtins__"}
+            assert time.monotonic() - start < seconds, f"never {condition}: {heard}"
+            time.sleep(0.02)
+
+    def _command(self, method: str, **params: Any) -> dict[str, Any]:
+        self._last += 1
+        self._connection.send(json.dumps({"id": self._last, "method": method, "params": params}))
+        while True:
+            message = json.loads(self._connection.recv(timeout=60))
+            if message.get("id") == self._last:
+                assert "error" not in message, message
+                result: dict[str, Any] = message["result"]
+                return result
+
+
+@contextmanager
+def opened(command: str, script: str, folder: Path) -> Iterator[Page]:
+    """Open the browser with an empty page, and run a script in it."""
+    process = subprocess.Popen(
+        [command, *_FLAGS, f"--user-data-dir={folder}", "about:blank"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        port_file = folder / "DevToolsActivePort"
+        start = time.monotonic()
+        while not port_file.exists() or not port_file.read_text().strip():
+            assert process.poll() is None, "the browser ended by itself"
+            assert time.monotonic() - start < 60, "the browser did not start"
+            time.sleep(0.02)
+        port = port_file.read_text().split()[0]
+        pages = httpx.get(f"http://127.0.0.1:{port}/json/list").json()
+        (url,) = [page["webSocketDebuggerUrl"] for page in pages if page["type"] == "page"]
+        with connect(url, max_size=None) as connection:
+            page = Page(connection)
+            page.evaluate(script)
+            yield page
+    finally:
+        process.terminate()
+        process.wait(timeout=30)

@@ -1,0 +1,109 @@
+"""A stream as an event source delivers it: several shards, split and merged batches, and again."""
+
+from typing import TYPE_CHECKING, Any
+
+from core.storage.database import Database
+from core.stream import process
+from local.stream_reader import connect_streams
+from tests.support.interleaving import Killed, Process, World
+from tests.support.lean import LeanClient
+
+if TYPE_CHECKING:
+    import random
+
+Record = dict[str, Any]
+
+
+class Records:
+    """All records of the scores table's stream since this was made."""
+
+    def __init__(self, db: Database) -> None:
+        self._client = LeanClient(connect_streams(db))
+        arn = db.client.describe_table(TableName=db.tables.scores)["Table"]["LatestStreamArn"]
+        [shard] = self._client.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
+        self._iterator = self._client.get_shard_iterator(
+            StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+        )["ShardIterator"]
+        self.new()
+
+    def new(self) -> list[Record]:
+        """Give those that nobody has been given yet."""
+        found: list[Record] = []
+        while True:
+            answer = self._client.get_records(ShardIterator=self._iterator)
+            self._iterator = answer["NextShardIterator"]
+            found += answer["Records"]
+            if not answer["Records"]:
+                return found
+
+
+class Deliveries:
+    """The stream's shards: a participant's records are in one, and after a resharding in a child of it."""
+
+    def __init__(self, world: World, records: Records, shards: int, reshard_at: int | None = None) -> None:
+        self._world = world
+        self._records = records
+        self._shards = shards
+        self._reshard_at = reshard_at
+        self._seen = 0
+        self.of: dict[str, list[Record]] = {f"{at}": [] for at in range(shards)}
+        self.counted: dict[str, int] = {}  # the checkpoints
+        self.due: set[str] = set()  # the orders whose participants may have to be told
+
+    def look(self) -> None:
+        """Take in what was written."""
+        for record in self._records.new():
+            record["dynamodb"]["ApproximateCreationDateTime"] = self._world.now // 1000
+            shard = str(sum(record["dynamodb"]["Keys"]["participant"]["S"].encode()) % self._shards)
+            if self._reshard_at is not None and self._seen >= self._reshard_at:
+                shard += "+"
+            self._seen += 1
+            self.of.setdefault(shard, []).append(record)
+
+    def ready(self) -> list[str]:
+        """Name the shards with something left to count whose parent is counted to its end."""
+        self.look()
+        return [
+            shard
+            for shard, records in self.of.items()
+            if self.counted.get(shard, 0) < len(records)
+            and (parent := shard.removesuffix("+")) in self.of
+            and (parent == shard or self.counted.get(parent, 0) == len(self.of[parent]))
+        ]
+
+    def consume(self, consumer: Process) -> None:
+        """Count for ever, from the checkpoints on, in any pieces; come up again after each death."""
+        world: World = consumer.world
+        chance: random.Random = world.random
+        own: dict[str, int] = {}  # how far this consumer has come: it may lag behind another
+        while True:
+            ready = [shard for shard in self.of if own.get(shard, 0) < len(self.of[shard])]
+            ready = [shard for shard in self.ready() if shard in ready] or [
+                shard for shard in ready if self.counted.get(shard, 0) > own.get(shard, 0)
+            ]
+            if not ready:
+                consumer.sleep(0.5)
+                continue
+            shard = chance.choice(ready)
+            start = own.get(shard, 0)
+            end = chance.randint(start + 1, len(self.of[shard]))
+            try:
+                report = process(consumer.db, consumer.boards, shard, self.of[shard][start:end])
+            except Killed:
+                consumer.restart()
+                own = {one: max(0, at - chance.choice([0, 0, 3])) for one, at in self.counted.items()}
+            else:
+                own[shard] = end
+                self.due |= report.due
+                self.counted[shard] = max(end, self.counted.get(shard, 0))
+
+    def drain(self, db: Database, boards: Any) -> int:
+        """Count all that is left, calmly."""
+        total = 0
+        while ready := self.ready():
+            for shard in ready:
+                start = self.counted.get(shard, 0)
+                self.due |= process(db, boards, shard, self.of[shard][start:]).due
+                total += len(self.of[shard]) - start
+                self.counted[shard] = len(self.of[shard])
+        return total

@@ -1,0 +1,79 @@
+"""Counter trees that grow within a test: small leaves, and a clock that is moved on instead of waiting."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from core.counters import known_trees, root
+from core.counters.known_trees import LEAD, TRUST, Trees
+from core.counters.whole_tree import load_tree
+from core.storage import clock as clock_module
+from core.tree import shape, split
+from core.upkeep.growth import grow
+from tests.support.twin import Twin
+
+_STEPS = 100  # many more than any board of a test takes
+
+
+class Clock:
+    """Stands in for `time` where the counters take theirs from."""
+
+    def __init__(self) -> None:
+        self._ahead = 0
+
+    def time_ns(self) -> int:
+        return time.time_ns() + self._ahead
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(time, name)
+
+    def advance(self, milliseconds: int) -> None:
+        self._ahead += milliseconds * 1_000_000
+
+
+@dataclass
+class Grower:
+    """Grows a board's tree to the end: until no leaf holds more than `grow_at` that can be cut."""
+
+    clock: Clock
+    drain: Callable[[], int]
+
+    @classmethod
+    def make(
+        cls,
+        monkeypatch: pytest.MonkeyPatch,
+        drain: Callable[[], int],
+        *,
+        grow_at: int,
+        inner: int,
+    ) -> "Grower":
+        """Let leaves grow beyond `grow_at` entries, into little more than `inner` children."""
+        monkeypatch.setattr(shape, "GROW_AT", grow_at)
+        monkeypatch.setattr(shape, "TIES_GROW_AT", grow_at)
+        monkeypatch.setattr(split, "FANOUT", inner + 2)
+        monkeypatch.setattr(split, "_OUTER", 2)
+        clock = Clock()
+        for module in (clock_module, root, known_trees):
+            monkeypatch.setattr(module, "time", clock)
+        return cls(clock, drain)
+
+    def grow(self, twin: Twin) -> int:
+        """Grow a board's tree to the end; gives how many levels it has then."""
+        self.drain()
+        for _ in range(_STEPS):
+            if not grow(twin.db, twin.board, twin.standings):
+                return levels(twin)
+            self.drain()
+            self.clock.advance(LEAD + TRUST)
+        raise AssertionError("it grows and grows")
+
+
+def levels(twin: Twin) -> int:
+    """Say how many levels of nodes readers use."""
+    tree = Trees(twin.db).current(twin.standings)
+    known = load_tree(twin.db, twin.board, twin.standings, tree)
+    used = [path for path in known if all(path[at] in known[path[:at]][0].settled for at in range(len(path)))]
+    return 1 + max(len(path) for path in used)

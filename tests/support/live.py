@@ -1,0 +1,203 @@
+"""A server with sockets over a real port, what is published on it, and a client of its bare messages."""
+
+import asyncio
+import base64
+import json
+import threading
+import time
+import uuid
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from typing import Any, Self
+from urllib.parse import urlencode
+
+import httpx
+import uvicorn
+from websockets.asyncio.client import ClientConnection, connect
+
+from core.boards import Boards
+from core.storage.database import Database, Tables
+from core.storage.database import connect as connect_database
+from core.storage.tables import create_tables
+from local import sockets, tokens, web
+from local.engine import Engine
+from resolvers.auth import Credentials
+from resolvers.http import Backend, serve
+from resolvers.hub import Hub
+from tests.support.graphql_api import KEYS
+
+SECRET = "a secret of at least thirty-two bytes"
+PUBLIC = {"host": "localhost", "x-api-key": "public"}
+FIELDS = "leaderboardId participantId period previousBucket bucket previousRank rank cause version at"
+TOP_FIELDS = "leaderboardId period entries version at"
+PUBLISH = "mutation ($input: RankBucketChangeInput!) { publishRankBucketChange(input: $input) { FIELDS } }"
+PUBLISH_TOP = "mutation ($input: TopChangeInput!) { publishTopChange(input: $input) { FIELDS } }"
+WATCH = (
+    "subscription ($board: ID!, $who: ID!) { "
+    f"onRankBucketChange(leaderboardId: $board, participantId: $who) {{ {FIELDS} }} }}"
+)
+WATCH_TOP = f'subscription {{ onTopChange(leaderboardId: "board", period: "all-time") {{ {TOP_FIELDS} }} }}'
+AT = "2026-11-30T12:00:00Z"
+
+
+def token(participant: str, lasts_seconds: float = 60) -> str:
+    """Make a participant's token."""
+    return tokens.mint(SECRET, participant, lasts_seconds)
+
+
+def change(participant: str = "ann", version: int = 1, **changes: Any) -> dict[str, Any]:
+    """An event, as the publisher has it."""
+    return {
+        "leaderboardId": "board",
+        "participantId": participant,
+        "period": "all-time",
+        "previousBucket": "Top 3",
+        "bucket": "Top 10",
+        "previousRank": 3,
+        "rank": 4,
+        "cause": "OTHERS",
+        "version": str(version),
+        "at": AT,
+        **changes,
+    }
+
+
+def top_change(**changes: Any) -> dict[str, Any]:
+    """An event of a board's top."""
+    top = {"leaderboardId": "board", "period": "all-time", "entries": "[1]", "version": "1", "at": AT}
+    return top | changes
+
+
+class Live:
+    """A running server, asked over HTTP as ADMIN unless told otherwise."""
+
+    def __init__(self, port: int, hub: Hub) -> None:
+        self.host = f"127.0.0.1:{port}"
+        self.url = f"http://{self.host}/graphql"
+        self.hub = hub
+        self._http = httpx.Client(timeout=30)
+
+    def ask(self, query: str, *, key: str = "admin", **variables: Any) -> dict[str, Any]:
+        """Give the whole response."""
+        body = {"query": query, "variables": variables}
+        answer = self._http.post(self.url, json=body, headers={"x-api-key": key})
+        response: dict[str, Any] = answer.json()
+        return response
+
+    def board(self, board_id: str = "board", **rules: Any) -> None:
+        """Make a board."""
+        query = "mutation ($input: CreateLeaderboardInput!) { createLeaderboard(input: $input) { id } }"
+        assert "errors" not in self.ask(query, input={"id": board_id, **rules})
+
+    def publish(self, event: Mapping[str, Any], selected: str = FIELDS) -> None:
+        """Publish a change of rank bucket, as the publisher does."""
+        response = self.ask(PUBLISH.replace("FIELDS", selected), input=event)
+        assert "errors" not in response, response
+
+    def publish_top(self, event: Mapping[str, Any]) -> None:
+        """Publish a change of a top."""
+        response = self.ask(PUBLISH_TOP.replace("FIELDS", TOP_FIELDS), input=event)
+        assert "errors" not in response, response
+
+    def until_nobody_listens(self) -> None:
+        """Wait until the server has forgotten all subscriptions."""
+        start = time.monotonic()
+        while self.hub.count():
+            assert time.monotonic() - start < 20, f"{self.hub.count()} subscriptions are left"
+            time.sleep(0.01)
+
+
+@contextmanager
+def live_alone(engine: Engine, **sizes: Any) -> Iterator[Live]:
+    """Run a server on tables of its own, with the board "board"."""
+    tables = Tables.with_prefix(f"live-{uuid.uuid4().hex[:12]}")
+    db = connect_database(
+        tables, region="us-east-1", endpoint_url=engine.endpoint, access_key="local", secret_key="local"
+    )
+    create_tables(db)
+    with live(db, Boards(db, cache_seconds=0), **sizes) as running:
+        running.board()
+        yield running
+
+
+@contextmanager
+def live(db: Database, boards: Boards, *, port: int = 0, **sizes: Any) -> Iterator[Live]:
+    """Run a server for the length of the block."""
+    backend = Backend(db, boards, Credentials(KEYS, partial(tokens.read, SECRET)))
+    app = serve(backend)
+    app.router.routes[:0] = sockets.routes(backend, **sizes)
+    server = uvicorn.Server(web.config(app, port=port))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        yield Live(server.servers[0].sockets[0].getsockname()[1], backend.hub)
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+class Socket:
+    """A client of AppSync's protocol, message by message."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self.connection = connection
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        to: Live,
+        headers: Mapping[str, str] = PUBLIC,
+        *,
+        path: str = "/graphql",
+        form: str = "subprotocol",
+    ) -> AsyncIterator[Self]:
+        """Connect, with the credentials in one of the three forms that clients use."""
+        text = json.dumps(headers).encode()
+        url, protocols, plain = f"ws://{to.host}{path}", ["graphql-ws"], {}
+        if form == "query":  # as gql does: "+", "/" and "=" as they are
+            url += f"?header={base64.b64encode(text).decode()}&payload=e30="
+        elif form == "escaped query":
+            url += "?" + urlencode({"header": base64.b64encode(text).decode(), "payload": "e30="})
+        elif form == "transport-ws":
+            protocols = ["graphql-transport-ws"]
+        elif form == "subprotocol":  # as Amplify does
+            protocols.append("header-" + base64.urlsafe_b64encode(text).decode().rstrip("="))
+        else:
+            plain = {name: value for name, value in headers.items() if name != "host"}
+        async with connect(url, subprotocols=protocols, additional_headers=plain) as connection:  # type: ignore[arg-type]
+            yield cls(connection)
+
+    async def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message."""
+        await self.connection.send(json.dumps(message))
+
+    async def receive(self, timeout: float = 10) -> dict[str, Any]:
+        """Give the next message but those that keep alive."""
+        while True:
+            message: dict[str, Any] = json.loads(await asyncio.wait_for(self.connection.recv(), timeout))
+            if message != {"type": "ka"}:
+                return message
+
+    async def init(self) -> dict[str, Any]:
+        """Say that we are ready; give the answer."""
+        await self.send({"type": "connection_init"})
+        return await self.receive()
+
+    async def start(
+        self, id_: str, query: str = WATCH, authorization: Mapping[str, str] = PUBLIC, **variables: Any
+    ) -> dict[str, Any]:
+        """Start a subscription; give the answer."""
+        data = json.dumps({"query": query, "variables": variables})
+        payload = {"data": data, "extensions": {"authorization": authorization}}
+        await self.send({"id": id_, "type": "start", "payload": payload})
+        return await self.receive()
+
+    async def stop(self, id_: str) -> dict[str, Any]:
+        """Stop a subscription; give the answer."""
+        await self.send({"id": id_, "type": "stop"})
+        return await self.receive()
