@@ -1,6 +1,7 @@
 """Each record counts once, under deaths, redelivery, re-split batches, races, growth and rebuilds.
 
-Every seed is one history, lived through request by request; see `tests.support.interleaving`. At its end all that is
+Every seed is one history, lived through request by request; see
+`tests.support.interleaving`. At its end all that is
 left is counted, and then each count of the tree, the size and the top must be what a recount says.
 """
 

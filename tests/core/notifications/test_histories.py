@@ -1,6 +1,7 @@
 """Rank changes under deaths, redelivery, re-split batches, racing ticks and an index that lags.
 
-Every seed is one history, lived through request by request; see `tests.support.interleaving`. At its end all that is
+Every seed is one history, lived through request by request; see
+`tests.support.interleaving`. At its end all that is
 left is counted and told, and then the last that each participant has heard must be what a plain list says.
 """
 

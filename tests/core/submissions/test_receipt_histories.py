@@ -1,6 +1,7 @@
 """Clients that race, die and try again with their submission ids; each history is one seed's.
 
-See `tests.support.interleaving`: every request is a moment at which another process may go on, or this one die,
+See `tests.support.interleaving`: every request is a moment at which another process may
+go on, or this one die,
 before the request takes effect or after.
 """
 
