@@ -6,6 +6,7 @@ import threading
 from core.boards import Boards
 from core.maintenance import Maintenance
 from core.storage.database import Database
+from local.roles import acting_as
 
 _EVERY_SECONDS = 1.0
 _STEP_SECONDS = 2.0
@@ -18,6 +19,7 @@ def run(db: Database, boards: Boards, stop: threading.Event) -> None:
     maintenance = Maintenance(db, boards)
     while not stop.wait(_EVERY_SECONDS):
         try:
-            maintenance.run(_STEP_SECONDS)
+            with acting_as("maintenance"):
+                maintenance.run(_STEP_SECONDS)
         except Exception as error:
             log.warning("maintenance failed, trying again: %r", error)

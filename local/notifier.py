@@ -11,6 +11,7 @@ from core.notifications.events import Publish
 from core.notifications.movers import ANNOUNCED_NODE, MOVERS
 from core.notifications.notifier import Again, notify
 from core.storage.database import Database
+from local.roles import acting_as
 
 _AT_ONCE = Again(0.0)
 _RETRY = Again(1.0)
@@ -67,7 +68,10 @@ class Notifier:
         board_id, _, generation = split_standings(standings)
         try:
             board = self._boards.get_generation(board_id, generation)
-            return notify(self._db, board, standings, self._publish, looks=looks) if board else None
+            if board is None:
+                return None
+            with acting_as("notify"):
+                return notify(self._db, board, standings, self._publish, looks=looks)
         except Exception as error:
             log.warning("rank changes of %s could not be told, trying again: %r", standings, error)
             return _RETRY

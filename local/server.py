@@ -19,6 +19,7 @@ from local import ADMIN_KEY, PUBLIC_KEY, graphiql, maintenance, sockets, tokens,
 from local.engine import Engine, running_engine, temporary_folder
 from local.errors import StackError
 from local.notifier import Notifier
+from local.roles import ActingAs
 from local.stack import RunningStack, connect_local, recorded
 from local.stream_reader import StreamReader, connect_streams
 from resolvers.auth import Credentials, Role
@@ -62,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
         )
         stack.enter_context(_consumer(db, boards, engine, ticker))
         app = serve(backend)
+        app.add_middleware(ActingAs, role="http")
         app.router.routes[:0] = [*graphiql.routes(), *sockets.routes(backend)]
         welcome = _welcome(running, data, args.tls_port if tls else None)
         _run(web.Server(app, welcome, tls), listener, engine.process)

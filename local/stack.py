@@ -19,6 +19,7 @@ from core.storage.database import Database, Tables, connect
 from core.storage.tables import create_tables
 from local.engine import running_engine
 from local.errors import StackError
+from local.roles import enforce
 from local.stream_reader import StreamReader, connect_streams
 
 DEFAULT_FOLDER = Path(".leaderboard")
@@ -97,13 +98,15 @@ def opened(args: argparse.Namespace, *, creates: bool = False) -> Iterator[Stack
 
 def connect_local(endpoint: str) -> Database:
     """Open the local stack's tables in the engine at an endpoint."""
-    return connect(
+    db = connect(
         Tables.with_prefix(_PREFIX),
         region="us-east-1",  # any that exists
         endpoint_url=endpoint,
         access_key="local",
         secret_key="local",  # noqa: S106 - the engine takes any
     )
+    enforce(db)
+    return db
 
 
 def find_running(folder: Path) -> RunningStack | None:

@@ -19,6 +19,7 @@ from core.boards import Boards
 from core.storage.database import Database
 from core.stream import process
 from local.errors import StackError
+from local.roles import acting_as
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
@@ -177,7 +178,8 @@ class StreamReader:
             return self._streams.get_records(ShardIterator=self._iterator(shard_id), Limit=_BATCH)
 
     def _count(self, shard_id: str, records: "list[RecordTypeDef]") -> None:
-        report = process(self._db, self._boards, shard_id, records)
+        with acting_as("stream"):
+            report = process(self._db, self._boards, shard_id, records)
         self._on_due(report.due)
         newest = records[-1]["dynamodb"]["SequenceNumber"]
         self._db.client.put_item(

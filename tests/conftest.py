@@ -12,6 +12,7 @@ from core.boards import Boards
 from core.storage.database import Database, Tables, connect
 from core.storage.tables import create_tables, definitions
 from local.engine import Engine, find_engine, running_engine, temporary_folder
+from local.roles import enforce
 from local.stream_reader import StreamReader, connect_streams
 from tests.support.lean import LeanClient
 
@@ -48,6 +49,7 @@ def db(engine: Engine) -> Iterator[Database]:
         tables, region="us-east-1", endpoint_url=engine.endpoint, access_key="local", secret_key="local"
     )
     create_tables(database)
+    enforce(database)
     yield database
     lean = LeanClient(database.client)
     for definition in definitions(database):

@@ -15,6 +15,7 @@ from typing import Any
 from graphql import GraphQLError, GraphQLResolveInfo, build_schema, graphql, print_ast
 from strawberry.dataloader import DataLoader
 
+from local.roles import acting_as
 from resolvers.appsync import FIELDS
 
 IAM = {"accountId": "123456789012", "userArn": "arn:aws:sts::123456789012:assumed-role/game/server"}
@@ -105,7 +106,8 @@ class AppSync:
 
     async def _lambda(self, event: Any) -> Any:
         """Cross the wire both ways, on a thread: the handler has a loop of its own."""
-        answer = await asyncio.to_thread(self._invoke, json.loads(json.dumps(event)))
+        with acting_as("api"):
+            answer = await asyncio.to_thread(self._invoke, json.loads(json.dumps(event)))
         return json.loads(json.dumps(answer))
 
 

@@ -8,6 +8,7 @@ import httpx
 
 from core.boards import Boards
 from core.storage.database import Database
+from local.roles import acting_as
 from resolvers.auth import Role
 from resolvers.http import build_app
 
@@ -38,7 +39,8 @@ class Api:
         async def send() -> httpx.Response:
             transport = httpx.ASGITransport(self._app)
             async with httpx.AsyncClient(transport=transport, base_url="http://leaderboard") as client:
-                return await client.request(method, path, **parts)
+                with acting_as("http"):
+                    return await client.request(method, path, **parts)
 
         return asyncio.run(send())
 

@@ -22,6 +22,7 @@ from core.storage.database import connect as connect_database
 from core.storage.tables import create_tables
 from local import sockets, tokens, web
 from local.engine import Engine
+from local.roles import ActingAs, enforce
 from resolvers.auth import Credentials
 from resolvers.http import Backend, serve
 from resolvers.hub import Hub
@@ -116,6 +117,7 @@ def live_alone(engine: Engine, **sizes: Any) -> Iterator[Live]:
         tables, region="us-east-1", endpoint_url=engine.endpoint, access_key="local", secret_key="local"
     )
     create_tables(db)
+    enforce(db)
     with live(db, Boards(db, cache_seconds=0), **sizes) as running:
         running.board()
         yield running
@@ -126,6 +128,7 @@ def live(db: Database, boards: Boards, *, port: int = 0, **sizes: Any) -> Iterat
     """Run a server for the length of the block."""
     backend = Backend(db, boards, Credentials(KEYS, partial(tokens.read, SECRET)))
     app = serve(backend)
+    app.add_middleware(ActingAs, role="http")
     app.router.routes[:0] = sockets.routes(backend, **sizes)
     server = uvicorn.Server(web.config(app, port=port))
     thread = threading.Thread(target=server.run)
