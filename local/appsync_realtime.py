@@ -19,10 +19,10 @@ from strawberry.schema.exceptions import InvalidOperationTypeError
 from strawberry.types.execution import PreExecutionError
 from strawberry.utils.aio import aclosing
 
-from resolvers.auth import Caller, NotAuthenticated
-from resolvers.errors import describe, tell
 from resolvers.http import Backend
-from resolvers.hub import Reader
+from resolvers.request.auth import Caller, NotAuthenticated
+from resolvers.request.errors import describe, tell
+from resolvers.request.hub import Reader
 from resolvers.schema import schema
 
 PROTOCOL = "graphql-ws"

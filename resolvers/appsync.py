@@ -34,12 +34,12 @@ from core.boards import Boards
 from core.domain.errors import InvalidInput, LeaderboardNotFound
 from core.storage.database import Database
 from resolvers.appsync_source import SOURCE_FIELD, Sources, pack_entry
-from resolvers.auth import Caller, Role
-from resolvers.context import Context
-from resolvers.errors import describe, log_unforeseen, tell
 from resolvers.mutations import Mutation
 from resolvers.queries import Query
-from resolvers.scalars import AWSJSON, SCALARS
+from resolvers.request.auth import Caller, Role
+from resolvers.request.context import Context
+from resolvers.request.errors import describe, log_unforeseen, tell
+from resolvers.request.scalars import AWSJSON, SCALARS
 from resolvers.subscriptions import admit
 
 # By type and field, how many calls AppSync may put into one; 0: each by itself. Terraform reads it too.

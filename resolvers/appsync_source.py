@@ -19,7 +19,7 @@ from core.domain.errors import LeaderboardNotFound
 from core.domain.model import Board, Place, Rank, RankBucket, RankStrategy
 from core.domain.model import Entry as CoreEntry
 from core.domain.rank_key import decode_score
-from resolvers.scalars import parse_date_time
+from resolvers.request.scalars import parse_date_time
 from resolvers.types.archive import Archive
 from resolvers.types.board import Leaderboard
 from resolvers.types.entry import Entry, Participant

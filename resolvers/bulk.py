@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from core.domain.errors import InvalidInput, LeaderboardError
 from core.domain.limits import MAX_SUBMISSIONS
 from core.submissions.submit import submit_scores
-from resolvers.context import Context
 from resolvers.inputs import SubmitScoreInput
+from resolvers.request.context import Context
 from resolvers.types.submission import SubmissionOutcome
 
 if TYPE_CHECKING:

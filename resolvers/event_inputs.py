@@ -11,8 +11,8 @@ from core.domain.errors import InvalidInput
 from core.domain.limits import MAX_EVENT_BYTES
 from core.domain.text import check_id, check_text
 from core.notifications.events import RankChangeCause
-from resolvers.arguments import given
-from resolvers.scalars import AWSJSON, format_date_time
+from resolvers.request.arguments import given
+from resolvers.request.scalars import AWSJSON, format_date_time
 from resolvers.types.event import RankBucketChange, TopChange
 
 _MAX_TEXT_BYTES = 64  # of a period's key, a bucket's name, a version

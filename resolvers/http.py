@@ -23,10 +23,10 @@ from strawberry.types import ExecutionResult
 
 from core.boards import Boards
 from core.storage.database import Database
-from resolvers.auth import Caller, Credentials, NotAuthenticated, Role
-from resolvers.context import Context
-from resolvers.errors import INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE, describe
-from resolvers.hub import Hub, Reader
+from resolvers.request.auth import Caller, Credentials, NotAuthenticated, Role
+from resolvers.request.context import Context
+from resolvers.request.errors import INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE, describe
+from resolvers.request.hub import Hub, Reader
 from resolvers.schema import schema
 
 MAX_BODY_BYTES = 1_000_000

@@ -10,8 +10,8 @@ import resolvers.types.enums  # noqa: F401 - makes GraphQL's enums of the core's
 from core.domain import board, model
 from core.domain.buckets import DEFAULT_BUCKETS
 from core.submissions.submit import Submission
-from resolvers.arguments import given, or_default
-from resolvers.scalars import AWSJSON
+from resolvers.request.arguments import given, or_default
+from resolvers.request.scalars import AWSJSON
 
 
 @strawberry.input(description="One number of a score.")

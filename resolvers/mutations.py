@@ -13,10 +13,7 @@ from core.domain.periods import ALL_TIME, resolve_period
 from core.entries import edit
 from core.moderation import forget, moderate
 from core.submissions.submit import submit_score
-from resolvers.arguments import BoardId, ParticipantId, change, given, or_kept
-from resolvers.auth import AdminOnly, SignedIn
 from resolvers.bulk import submit_many
-from resolvers.context import Info
 from resolvers.directives import IAM_ALONE, SIGNED_IN
 from resolvers.event_inputs import RankBucketChangeInput, TopChangeInput
 from resolvers.inputs import (
@@ -25,7 +22,10 @@ from resolvers.inputs import (
     UpdateEntryInput,
     UpdateLeaderboardInput,
 )
-from resolvers.selection import as_selected
+from resolvers.request.arguments import BoardId, ParticipantId, change, given, or_kept
+from resolvers.request.auth import AdminOnly, SignedIn
+from resolvers.request.context import Info
+from resolvers.request.selection import as_selected
 from resolvers.types.archive import Archive, ForgottenParticipant
 from resolvers.types.board import Leaderboard
 from resolvers.types.entry import Entry

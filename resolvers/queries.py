@@ -8,8 +8,8 @@ import strawberry
 from strawberry import UNSET
 
 from core.ranking import queries
-from resolvers.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
-from resolvers.context import Info
+from resolvers.request.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
+from resolvers.request.context import Info
 from resolvers.types.board import Leaderboard, LeaderboardConnection
 from resolvers.types.entry import Participant
 

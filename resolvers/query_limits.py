@@ -32,7 +32,7 @@ from graphql.execution.values import VariableValues, get_argument_values, get_va
 from strawberry.extensions import SchemaExtension
 
 from core.domain.errors import InvalidInput
-from resolvers.arguments import DEFAULT_PAGE, DEFAULT_RADIUS, or_default
+from resolvers.request.arguments import DEFAULT_PAGE, DEFAULT_RADIUS, or_default
 
 MAX_DEPTH = 10  # leaderboards.items.entries.items.participant.entries.items.rank.bucket.name
 MAX_ALIASES = 50

@@ -30,11 +30,11 @@ from strawberry.types import ExecutionContext
 
 from resolvers.consumption import Consumption
 from resolvers.directives import EVERYONE
-from resolvers.errors import ErrorsOverSockets, log_unforeseen
 from resolvers.mutations import Mutation
 from resolvers.queries import Query
 from resolvers.query_limits import MAX_TOKENS, QueryLimits
-from resolvers.scalars import SCALARS
+from resolvers.request.errors import ErrorsOverSockets, log_unforeseen
+from resolvers.request.scalars import SCALARS
 from resolvers.subscriptions import Subscription, SubscriptionsBySocket
 
 _REMEMBERED = 64  # queries, of up to a megabyte each

@@ -13,9 +13,9 @@ from strawberry.types.graphql import OperationType
 from core.domain.errors import InvalidInput
 from core.domain.periods import resolve_period
 from core.domain.text import check_id
-from resolvers.arguments import BoardId, ParticipantId, given
-from resolvers.context import Context, Info
 from resolvers.directives import AwsSubscribe
+from resolvers.request.arguments import BoardId, ParticipantId, given
+from resolvers.request.context import Context, Info
 from resolvers.types.event import RankBucketChange, TopChange
 
 

@@ -10,8 +10,8 @@ from strawberry import UNSET
 
 from core.archives.read import archive_entries
 from core.domain import model
-from resolvers.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
-from resolvers.context import Info
+from resolvers.request.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
+from resolvers.request.context import Info
 from resolvers.types.entry import Entry, EntryConnection
 
 

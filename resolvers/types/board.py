@@ -14,7 +14,7 @@ from core.domain import model
 from core.domain.periods import resolve_period
 from core.ranking import queries
 from core.storage.database import Database
-from resolvers.arguments import (
+from resolvers.request.arguments import (
     DEFAULT_ARCHIVES_PAGE,
     DEFAULT_PAGE,
     DEFAULT_RADIUS,
@@ -26,7 +26,7 @@ from resolvers.arguments import (
     given,
     or_default,
 )
-from resolvers.context import Info
+from resolvers.request.context import Info
 from resolvers.types.archive import ArchiveConnection
 from resolvers.types.entry import Entry, EntryConnection
 from resolvers.types.rank import RankBucket

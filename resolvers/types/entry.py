@@ -10,11 +10,11 @@ from strawberry import UNSET
 
 from core.domain import model
 from core.ranking import queries
-from resolvers.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
-from resolvers.context import Info
-from resolvers.rank_loader import RankWanted
-from resolvers.scalars import AWSJSON
-from resolvers.selection import is_selected
+from resolvers.request.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
+from resolvers.request.context import Info
+from resolvers.request.rank_loader import RankWanted
+from resolvers.request.scalars import AWSJSON
+from resolvers.request.selection import is_selected
 from resolvers.types.rank import Rank
 from resolvers.types.score import Score
 

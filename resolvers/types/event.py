@@ -5,7 +5,7 @@ from datetime import datetime
 import strawberry
 
 from core.notifications.events import RankChangeCause
-from resolvers.scalars import AWSJSON
+from resolvers.request.scalars import AWSJSON
 
 
 @strawberry.type(description="A participant moved into another rank bucket.")

@@ -5,7 +5,7 @@ from typing import Self
 import strawberry
 
 from core.domain import model
-from resolvers.errors import tell
+from resolvers.request.errors import tell
 from resolvers.types.entry import Entry
 from resolvers.types.score import Score
 

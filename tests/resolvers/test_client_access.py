@@ -10,8 +10,8 @@ from core.boards import Boards
 from core.storage.database import Database
 from local import tokens
 from resolvers.appsync import caller_of
-from resolvers.auth import Caller, Credentials, Role
 from resolvers.http import Backend, serve
+from resolvers.request.auth import Caller, Credentials, Role
 from tests.support.graphql_api import KEYS, SUBMIT, Api
 from tests.support.live import SECRET, token
 

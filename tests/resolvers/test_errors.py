@@ -122,7 +122,7 @@ def test_what_no_one_foresaw_stays_inside(broken: Api, caplog: pytest.LogCapture
     assert error["errorType"] == "InternalFailure"
     assert error["message"] == "Something went wrong on our side; try again"
     assert error["path"] == ["leaderboard"]
-    (logged,) = [record for record in caplog.records if record.name == "resolvers.errors"]
+    (logged,) = [record for record in caplog.records if record.name == "resolvers.request.errors"]
     assert logged.exc_info
     assert "ResourceNotFoundException" in str(logged.exc_info[1])
     assert "Traceback" in caplog.text

@@ -8,8 +8,8 @@ import httpx
 
 from core.boards import Boards
 from core.storage.database import Database
-from resolvers.auth import Role
 from resolvers.http import build_app
+from resolvers.request.auth import Role
 
 KEYS = {"admin": Role.ADMIN, "public": Role.PUBLIC}
 SUBMIT = """

@@ -22,9 +22,9 @@ from core.storage.database import connect as connect_database
 from core.storage.tables import create_tables
 from local import sockets, tokens, web
 from local.engine import Engine
-from resolvers.auth import Credentials
 from resolvers.http import Backend, serve
-from resolvers.hub import Hub
+from resolvers.request.auth import Credentials
+from resolvers.request.hub import Hub
 from tests.support.graphql_api import KEYS
 
 SECRET = "a secret of at least thirty-two bytes"

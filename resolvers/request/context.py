@@ -10,9 +10,9 @@ import strawberry
 from core.boards import Boards, OpenBoards
 from core.records.audit import AuditContext
 from core.storage.database import Database
-from resolvers.auth import Caller, Role
-from resolvers.hub import Events, Hub, Reader
-from resolvers.rank_loader import RankLoader, rank_loader
+from resolvers.request.auth import Caller, Role
+from resolvers.request.hub import Events, Hub, Reader
+from resolvers.request.rank_loader import RankLoader, rank_loader
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from graphql import FieldNode, FragmentSpreadNode, InlineFragmentNode
 from strawberry.types.nodes import convert_directives
 from strawberry.utils.str_converters import to_camel_case
 
-from resolvers.context import Info
+from resolvers.request.context import Info
 
 T = TypeVar("T")
 
