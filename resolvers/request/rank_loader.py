@@ -1,4 +1,4 @@
-"""Ranks of many entries at once: a page asks the core one time, not once an entry."""
+"""Batched ranks: one core call ranks all entries of a page."""
 
 import asyncio
 from collections import defaultdict
@@ -11,35 +11,38 @@ from core.ranking import ranks
 from core.storage.database import Database
 
 
-class RankWanted(NamedTuple):
-    """One entry whose rank a query selects, how to find it, and whether its position is selected too."""
+class RankRequest(NamedTuple):
+    """An entry to rank, by which strategy, and whether its position is selected too."""
 
     entry: model.Entry
     strategy: model.RankStrategy
     position: bool
 
 
-Found = model.Rank | BaseException | None
-RankLoader = DataLoader[RankWanted, model.Rank | None]
+Result = model.Rank | BaseException | None
+RankLoader = DataLoader[RankRequest, model.Rank | None]
 
 
 def rank_loader(db: Database) -> RankLoader:
-    """Make a loader that calls `ranks.rank_entries` once for each board, period and strategy in a batch.
+    """Return a loader that calls `ranks.rank_entries` once for each board, period and strategy of a batch.
 
-    It keeps no answers: within one mutation, a rank may change from field to field.
+    It caches nothing: within one mutation, a rank may change from field to field.
     """
 
-    async def load(wanted: list[RankWanted]) -> list[Found]:
+    async def load(requests: list[RankRequest]) -> list[Result]:
         groups: defaultdict[_Group, dict[bytes, model.Entry]] = defaultdict(dict)
-        for one in wanted:
-            # An entry that is selected twice is ranked once.
-            groups[_group(one)][one.entry.rank_key] = one.entry
-        positions = {_group(one) for one in wanted if one.position}
-        found = await asyncio.gather(
-            *(_find(db, group, entries, positions=group in positions) for group, entries in groups.items())
+        for request in requests:
+            # Keyed, so that an entry that is selected twice is ranked once.
+            groups[_group(request)][request.entry.rank_key] = request.entry
+        with_positions = {_group(request) for request in requests if request.position}
+        results = await asyncio.gather(
+            *(
+                _rank(db, group, entries, positions=group in with_positions)
+                for group, entries in groups.items()
+            )
         )
-        of_group = dict(zip(groups, found, strict=True))
-        return [of_group[_group(one)][one.entry.rank_key] for one in wanted]
+        by_group = dict(zip(groups, results, strict=True))
+        return [by_group[_group(request)][request.entry.rank_key] for request in requests]
 
     return DataLoader(load, cache=False)
 
@@ -51,19 +54,20 @@ class _Group(NamedTuple):
     strategy: model.RankStrategy
 
 
-def _group(wanted: RankWanted) -> _Group:
-    board = wanted.entry.board
-    return _Group(board.id, board.generation, wanted.entry.period, wanted.strategy)
+def _group(request: RankRequest) -> _Group:
+    board = request.entry.board
+    return _Group(board.id, board.generation, request.entry.period, request.strategy)
 
 
-async def _find(
-    db: Database, group: _Group, entries: dict[bytes, model.Entry], *, positions: bool
-) -> dict[bytes, Found]:
-    listed = list(entries.values())
+async def _rank(
+    db: Database, group: _Group, by_key: dict[bytes, model.Entry], *, positions: bool
+) -> dict[bytes, Result]:
+    entries = list(by_key.values())
+    board = entries[0].board
     try:
         found = await asyncio.to_thread(
-            ranks.rank_entries, db, listed[0].board, group.period, listed, group.strategy, positions=positions
+            ranks.rank_entries, db, board, group.period, entries, group.strategy, positions=positions
         )
-    except Exception as error:  # reported at each field that asked, beside the ranks of others
-        return dict.fromkeys(entries, error)
-    return dict(zip(entries, found, strict=True))
+    except Exception as error:  # fails the fields of this group alone
+        return dict.fromkeys(by_key, error)
+    return dict(zip(by_key, found, strict=True))

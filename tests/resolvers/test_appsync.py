@@ -14,8 +14,7 @@ from core.ranking import queries, ranks
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
 from resolvers.appsync import FIELDS, answer, caller_of
-from resolvers.schema import sdl
-from tests.support.appsync_service import DECLARED, AppSync
+from tests.support.appsync_service import SDL, AppSync
 from tests.support.graphql_api import Api
 
 EVENTS = Path(__file__).parent / "events"
@@ -221,7 +220,7 @@ def test_our_own_failure_says_nothing_of_our_inside(
 
 def test_the_map_has_the_fields_that_take_arguments_or_read() -> None:
     """But those that AppSync itself hands on to subscribers: see test_infra.py."""
-    schema = build_schema(DECLARED + sdl())
+    schema = build_schema(SDL)
     expected = {
         type_.name: {
             name for name, field in type_.fields.items() if field.args and not name.startswith("publish")
