@@ -30,7 +30,7 @@ Source = Mapping[str, Any]
 
 
 def pack_entry(entry: Entry) -> str:
-    """Return as JSON what an entry's rank needs: generation, rank key and place, or its archived rank."""
+    """Write what an entry's rank is found by: the board's generation, its key, its place; or a rank then."""
     one = entry.source
     place = one.place
     return json.dumps(
