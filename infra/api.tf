@@ -2,9 +2,11 @@ locals {
   # The schema is marked for every way to sign in; AppSync refuses the marks of one that the API has not enabled.
   with_cognito = try(var.sign_in.cognito_user_pool_id, null) != null
   with_oidc    = try(var.sign_in.oidc_issuer, null) != null
+  # Without descriptions, which AppSync may refuse (decision 7).
+  plain_schema = replace(file("${path.module}/../schema.graphql"), "/(?s) *\"\"\".*?\"\"\"\n/", "")
   schema = replace(
     replace(
-      file("${path.module}/../schema.graphql"),
+      local.plain_schema,
       " @aws_cognito_user_pools", local.with_cognito ? " @aws_cognito_user_pools" : ""
     ),
     " @aws_oidc", local.with_oidc ? " @aws_oidc" : ""

@@ -19,10 +19,10 @@ from strawberry.schema.exceptions import InvalidOperationTypeError
 from strawberry.types.execution import PreExecutionError
 from strawberry.utils.aio import aclosing
 
-from resolvers.auth import Caller, NotAuthenticated
-from resolvers.errors import describe, tell
 from resolvers.http import Backend
-from resolvers.hub import Reader
+from resolvers.request.auth import Caller, NotAuthenticated
+from resolvers.request.errors import describe, describe_exception
+from resolvers.request.hub import Reader
 from resolvers.schema import schema
 
 PROTOCOL = "graphql-ws"
@@ -164,7 +164,7 @@ class _Connection:
         except _MalformedStart as refusal:
             await self._fail(id_, [_error("BadRequestException", str(refusal))])
         except Exception as error:
-            await self._fail(id_, [_error(*tell(error))])
+            await self._fail(id_, [_error(*describe_exception(error))])
         finally:
             if self._subscriptions.get(id_) is asyncio.current_task():
                 del self._subscriptions[id_]

@@ -22,10 +22,10 @@ from local.notifier import Notifier
 from local.roles import ActingAs
 from local.stack import RunningStack, connect_local, recorded
 from local.stream_reader import StreamReader, connect_streams
-from resolvers.auth import Credentials, Role
 from resolvers.http import Backend, serve
-from resolvers.hub import Hub
 from resolvers.publisher import Publisher, with_key
+from resolvers.request.auth import Credentials, Role
+from resolvers.request.hub import Hub
 
 _STREAM_RECORDS_KEPT = 10_000  # behind the checkpoint; AWS keeps a day's
 _TRIMMED_AT_ONCE = 2_000  # more than a batch, so that the stream shrinks to what is kept

@@ -18,9 +18,9 @@ from strawberry.subscriptions.protocols.graphql_transport_ws.handlers import Bas
 from strawberry.subscriptions.protocols.graphql_transport_ws.types import ConnectionInitMessage
 
 from local import appsync_realtime
-from resolvers.auth import NotAuthenticated
 from resolvers.http import Backend
-from resolvers.hub import MAX_WAITING, Reader
+from resolvers.request.auth import NotAuthenticated
+from resolvers.request.hub import MAX_WAITING, Reader
 from resolvers.schema import schema
 
 KEEP_ALIVE_SECONDS = 60.0  # as AppSync

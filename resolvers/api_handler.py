@@ -1,15 +1,15 @@
-# ruff: noqa: E402 - imported while the collector rests
-"""Lambda: AppSync's calls, one at a time or in a list."""
+# ruff: noqa: E402 - imports run while the garbage collector is off
+"""Lambda: calls of AppSync's resolvers, one or a batch."""
 
 import gc
 
-gc.disable()  # what is imported stays for good; looking for garbage in it takes a seventh of a cold start
+gc.disable()  # collecting during imports takes a seventh of a cold start and frees nothing
 
 import asyncio
 from typing import Any
 
 from core.boards import Boards
-from resolvers.appsync import Answer, Call, answer
+from resolvers.appsync import Call, Envelope, answer
 from resolvers.observability import configure_logging, emit_metrics, request
 from resolvers.settings import Settings
 
@@ -17,27 +17,27 @@ configure_logging()
 _settings = Settings.from_environment()
 _db = _settings.connect()
 _boards = Boards(_db, retention=_settings.retention)
-_runner = asyncio.Runner()  # one loop for all invocations, with its threads
+_runner = asyncio.Runner()  # all invocations share the loop and its threads
 
 gc.freeze()
 gc.enable()
 
 
-def handler(event: Call | list[Call], context: object) -> Answer | list[Answer]:
-    """Answer a call with its envelope, and a list of them with a list as long and in the same order."""
+def handler(event: Call | list[Call], context: object) -> Envelope | list[Envelope]:
+    """Return the envelope of a call, or those of a batch in the same order."""
     calls = event if isinstance(event, list) else [event]
     info: dict[str, Any] = calls[0]["info"]
     with request(_settings, context, f"{info['parentTypeName']}.{info['fieldName']}"):
-        answers = _runner.run(answer(_db, _boards, calls))
-        refused = _refused_submissions(info["fieldName"], answers)
+        envelopes = _runner.run(answer(_db, _boards, calls))
+        refused = _refused_submissions(info["fieldName"], envelopes)
         if refused:
             emit_metrics(_settings, {"RefusedSubmissions": (refused, "Count")})
-    return answers if isinstance(event, list) else answers[0]
+    return envelopes if isinstance(event, list) else envelopes[0]
 
 
-def _refused_submissions(field: str, answers: list[Answer]) -> int:
+def _refused_submissions(field: str, envelopes: list[Envelope]) -> int:
     if field == "submitScores":
-        answers = [outcome for one in answers for outcome in one["data"] or [one]]
+        envelopes = [outcome for envelope in envelopes for outcome in envelope["data"] or [envelope]]
     elif field != "submitScore":
         return 0
-    return sum(bool(one.get("errorType")) for one in answers)
+    return sum(bool(envelope.get("errorType")) for envelope in envelopes)

@@ -1,10 +1,10 @@
-"""AppSync's calls, answered by the same types and resolvers as everywhere else.
+"""Calls of AppSync's resolvers, answered by the same types and resolvers as HTTP requests.
 
-AppSync executes the query itself and calls once for each field of `appsync_fields.json`: with the field's
-arguments, and for a nested one with what the parent's call returned, its source. Each call is executed as a
-small query of that one field, whose root is the parent; it selects all that the field's value holds without
-a resolver of its own. So arguments, inputs, scalars and errors are Strawberry's here too. A subscription's
-call only lets it begin; the publish mutations need no call at all.
+AppSync executes the query itself. For each field of `appsync_fields.json` it calls with the field's arguments
+and, for a nested field, with its source: what the parent's call returned. Each call runs as a query of that
+one field, rooted in the parent, which selects every subfield that has no resolver of its own. So arguments,
+inputs, scalars and errors are Strawberry's here too. A subscription's call only checks that it may begin;
+the publish mutations need no call.
 """
 
 import asyncio
@@ -34,30 +34,30 @@ from core.boards import Boards
 from core.domain.errors import InvalidInput, LeaderboardNotFound
 from core.storage.database import Database
 from resolvers.appsync_source import SOURCE_FIELD, Sources, pack_entry
-from resolvers.auth import Caller, Role
-from resolvers.context import Context
-from resolvers.errors import describe, log_unforeseen, tell
 from resolvers.mutations import Mutation
 from resolvers.queries import Query
-from resolvers.scalars import AWSJSON, SCALARS
+from resolvers.request.auth import Caller, Role
+from resolvers.request.context import Context
+from resolvers.request.errors import describe, describe_exception, log_unexpected
+from resolvers.request.scalars import AWSJSON, SCALARS
 from resolvers.subscriptions import admit
 
-# By type and field, how many calls AppSync may put into one; 0: each by itself. Terraform reads it too.
+# By type and field, how many calls AppSync may batch; 0: none. Terraform reads it too.
 FIELDS: Mapping[str, Mapping[str, int]] = json.loads(
     (Path(__file__).parent / "appsync_fields.json").read_text(encoding="utf-8")
 )
 
-# What costs reads of its own where it is selected, by the field that gives it.
+# By field, the subfield that costs extra reads if selected.
 _COSTLY = {("Entry", "rank"): "position"}
 
 Call = Mapping[str, Any]
-Answer = dict[str, Any]
+Envelope = dict[str, Any]  # {data}, or {data: None, errorType, errorMessage}
 
 
-async def answer(db: Database, boards: Boards, calls: Sequence[Call]) -> list[Answer]:
-    """Answer AppSync's calls, in their order: each `{data}`, or `{errorType, errorMessage, data: null}`.
+async def answer(db: Database, boards: Boards, calls: Sequence[Call]) -> list[Envelope]:
+    """Return the envelopes of some calls, in their order.
 
-    Calls that came together are executed together, so the ranks of a page are one call of the core.
+    The calls of a batch run concurrently, so the ranks of a page are one core call.
     """
     callers = [caller_of(call) for call in calls]
     contexts = {caller: Context(db=db, boards=boards, caller=caller) for caller in callers}
@@ -70,10 +70,10 @@ async def answer(db: Database, boards: Boards, calls: Sequence[Call]) -> list[An
 
 
 def caller_of(call: Call) -> Caller:
-    """Know the caller by the identity that AppSync established: IAM, a token's claims, or none for a key.
+    """Return the caller by AppSync's identity: IAM, a token's claims, or none for an API key.
 
-    A guest of a Cognito identity pool comes through IAM as well, under a role that any app's user gets. A
-    participant is known by the token's subject.
+    A user of a Cognito identity pool also signs with IAM, under a role that every user of an app gets; so
+    that is PUBLIC. A participant's id is the token's subject.
     """
     identity = call.get("identity") or {}
     if identity.get("userArn"):
@@ -83,17 +83,17 @@ def caller_of(call: Call) -> Caller:
     return Caller(Role.PARTICIPANT, subject) if subject else Caller(Role.PUBLIC)
 
 
-async def _answer(context: Context, sources: Sources, call: Call) -> Answer:
+async def _answer(context: Context, sources: Sources, call: Call) -> Envelope:
     type_name, field = call["info"]["parentTypeName"], call["info"]["fieldName"]
     if type_name == "Subscription":
         return await _begin(context, call["arguments"])
     try:
         parent = sources.parent(type_name, call)
-    except LeaderboardNotFound as gone:
-        return _refusal(gone.code, str(gone))
+    except LeaderboardNotFound as refusal:
+        return _refusal(refusal.code, str(refusal))
     result = execute(
         _rooted_in(type_name),
-        _document(type_name, field, _left_out(call)),
+        _document(type_name, field, _unselected(call)),
         root_value=parent,
         context_value=context,
         variable_values=dict(call.get("arguments") or {}),
@@ -101,30 +101,30 @@ async def _answer(context: Context, sources: Sources, call: Call) -> Answer:
     if not isinstance(result, ExecutionResult):
         result = await result
     if result.errors:
-        log_unforeseen(result.errors)
+        log_unexpected(result.errors)
         error = describe(result.errors[0])
         return _refusal(error.get("errorType", InvalidInput.__name__), error["message"])
     assert result.data is not None  # noqa: S101 - without errors there is data
     return {"data": result.data[field]}
 
 
-async def _begin(context: Context, arguments: Mapping[str, Any]) -> Answer:
-    """Let a subscription begin, or not; AppSync itself brings it its events."""
+async def _begin(context: Context, arguments: Mapping[str, Any]) -> Envelope:
+    """Admit a subscription or refuse it; AppSync itself delivers the events."""
     try:
         await admit(
             context, arguments["leaderboardId"], arguments.get("participantId"), arguments.get("period")
         )
     except Exception as error:
-        return _refusal(*tell(error))
+        return _refusal(*describe_exception(error))
     return {"data": None}
 
 
-def _refusal(error_type: object, message: object) -> Answer:
+def _refusal(error_type: object, message: object) -> Envelope:
     return {"data": None, "errorType": error_type, "errorMessage": message}
 
 
 def _schema() -> GraphQLSchema:
-    """Build the schema with AppSync's JSON, which it parses and writes itself, and what sources need."""
+    """Return the schema with AWSJSON as AppSync passes it, parsed, and with the field for sources."""
     json_value = strawberry.scalar(name="AWSJSON", serialize=_read_json, parse_value=_write_json)
     built = strawberry.Schema(
         query=Query,
@@ -133,13 +133,13 @@ def _schema() -> GraphQLSchema:
     )._schema
     entry = built.type_map["Entry"]
     assert isinstance(entry, GraphQLObjectType)  # noqa: S101
-    entry.fields[SOURCE_FIELD] = GraphQLField(GraphQLString, resolve=lambda one, _: pack_entry(one))
+    entry.fields[SOURCE_FIELD] = GraphQLField(GraphQLString, resolve=lambda entry, _: pack_entry(entry))
     return built
 
 
 def _read_json(text: str) -> object:
     value = json.loads(text)
-    return text if value is None else value  # a value that is null has no place in GraphQL but its text
+    return text if value is None else value  # GraphQL would read a null as no metadata
 
 
 def _write_json(value: object) -> str:
@@ -151,16 +151,16 @@ _SCHEMA = _schema()
 
 @cache
 def _rooted_in(type_name: str) -> GraphQLSchema:
-    """Give a schema whose queries start at a type."""
+    """Return a schema whose queries start at a type."""
     if type_name in {"Query", "Mutation"}:
         return _SCHEMA
     return GraphQLSchema(query=_object_type(type_name), assume_valid=True)
 
 
-def _left_out(call: Call) -> str | None:
-    """Name the costly part of a value that the client did not select, if that is certain.
+def _unselected(call: Call) -> str | None:
+    """Return the costly subfield if the client certainly did not select it.
 
-    AppSync shows what was selected, with fragments' names but not what is in them.
+    AppSync shows the selection with the names of fragments, without their content.
     """
     info = call["info"]
     costly = _COSTLY.get((info["parentTypeName"], info["fieldName"]))
@@ -169,24 +169,24 @@ def _left_out(call: Call) -> str | None:
 
 
 @cache
-def _document(type_name: str, field: str, left_out: str | None) -> DocumentNode:
-    """Write the query of one field, which has arguments: all are variables; all that is plain is selected."""
+def _document(type_name: str, field: str, unselected: str | None) -> DocumentNode:
+    """Return the query of one field: all arguments are variables, and all it holds is selected."""
     definition = _object_type(type_name).fields[field]
     kind = "mutation" if type_name == "Mutation" else "query"
     declared = ", ".join(f"${name}: {argument.type}" for name, argument in definition.args.items())
     passed = ", ".join(f"{name}: ${name}" for name in definition.args)
-    selection = _selection(get_named_type(definition.type), left_out)
+    selection = _selection(get_named_type(definition.type), unselected)
     return parse(f"{kind} ({declared}) {{ {field}({passed}) {selection} }}")
 
 
-def _selection(of: object, left_out: str | None = None) -> str:
-    """Select what a type holds without calling: its plain fields, and theirs."""
+def _selection(of: object, unselected: str | None = None) -> str:
+    """Return the selection of all fields that have no resolver of their own, and of theirs."""
     if not is_object_type(of):
         return ""
-    own = FIELDS.get(of.name, {})
+    with_resolver = FIELDS.get(of.name, {})
     parts = []
     for name, field in of.fields.items():
-        if name not in own and name != left_out:
+        if name not in with_resolver and name != unselected:
             inner = get_named_type(field.type)
             parts.append(name if is_leaf_type(inner) else f"{name} {_selection(inner)}")
     return f"{{ {' '.join(parts)} }}"

@@ -1,8 +1,8 @@
-"""The parents of nested fields, made again from the source that AppSync hands to their calls.
+"""Rebuild the parents of nested fields from the sources that AppSync passes to their calls.
 
-A source is what the parent's call returned. A board and a participant are known by their ids. An entry's
-source also says where it was found, in a field that is not in the public schema: without it, each entry of a
-page would be read again for its rank.
+A source is what the parent's call returned. Boards and participants are rebuilt from their ids. An entry's
+source also carries its place in the standings, in a field that is not in the public schema. Without it, each
+entry of a page would be read again for its rank.
 """
 
 import base64
@@ -19,7 +19,7 @@ from core.domain.errors import LeaderboardNotFound
 from core.domain.model import Board, Place, Rank, RankBucket, RankStrategy
 from core.domain.model import Entry as CoreEntry
 from core.domain.rank_key import decode_score
-from resolvers.scalars import parse_date_time
+from resolvers.request.scalars import parse_date_time
 from resolvers.types.archive import Archive
 from resolvers.types.board import Leaderboard
 from resolvers.types.entry import Entry, Participant
@@ -48,14 +48,14 @@ def pack_entry(entry: Entry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The boards that some calls' sources name, by id, and by id and generation for entries."""
+    """The boards of some calls' sources: by id, and for entries by id and generation."""
 
     current: Mapping[str, Board]
     by_generation: Mapping[tuple[str, str], Board | None]
 
     @classmethod
     def read(cls, boards: Boards, calls: Iterable[Mapping[str, Any]]) -> "Sources":
-        """Read each board once: half a read unit, and nothing while remembered."""
+        """Read each board once. Costs half a read unit each, nothing while cached."""
         current, generations = set(), set()
         for call in calls:
             source = call.get("source") or {}
@@ -77,10 +77,10 @@ class Sources:
         )
 
     def parent(self, type_name: str, call: Mapping[str, Any]) -> object:
-        """Make the object again whose field is called for; None for a root field.
+        """Return the parent of a call's field; None for a root field.
 
         Raises:
-            LeaderboardNotFound: the board has been deleted since its parent's call.
+            LeaderboardNotFound: the board was deleted after the parent's call.
         """
         source: Source = call.get("source") or {}
         match type_name:
@@ -127,17 +127,17 @@ class Sources:
 
 
 def _pack_rank(rank: Rank) -> dict[str, Any]:
-    """Write an archived rank, with the bucket that it was in: the board may have others by now."""
+    """Return an archived rank with its bucket, as the board may have other buckets by now."""
     return asdict(rank) | {"as_of": rank.as_of.isoformat()}
 
 
 def _unpack_rank(packed: dict[str, Any]) -> Rank:
-    known = {
+    parsed = {
         "bucket": RankBucket(**packed["bucket"]),
         "as_of": datetime.fromisoformat(packed["as_of"]),
         "strategy": RankStrategy(packed["strategy"]),
     }
-    return Rank(**packed | known)
+    return Rank(**packed | parsed)
 
 
 def _there(board: Board | None, board_id: str) -> Board:

@@ -1,4 +1,4 @@
-"""What a request consumed, beside its answer: `extensions.consumed`."""
+"""The DynamoDB capacity that a request consumed, in `extensions.consumed`."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from core.storage.database import Meter, metered
 
 
 class Consumption(SchemaExtension):
-    """Adds what DynamoDB says that the operation consumed."""
+    """Adds the units and requests that DynamoDB reports for the operation."""
 
     _meter: Meter
 
@@ -18,7 +18,7 @@ class Consumption(SchemaExtension):
             yield
 
     def get_results(self) -> dict[str, object]:
-        """Give the figures."""
+        """Return the figures."""
         return {
             "consumed": {
                 "readUnits": self._meter.read_units,

@@ -1,6 +1,6 @@
-"""AppSync's schema directives. Who may use what is marked for every way to sign in that there is.
+"""AppSync's schema directives: who may use a field or type, for every authorization mode.
 
-`infra/api.tf` takes out the marks of ways that an API has not enabled, which AppSync would refuse.
+AppSync refuses directives of a mode that an API has not enabled; `infra/api.tf` removes those.
 """
 
 import strawberry
@@ -11,27 +11,27 @@ _FIELD = [Location.FIELD_DEFINITION]
 
 @strawberry.schema_directive(locations=_FIELD, name="aws_subscribe", print_definition=False)
 class AwsSubscribe:
-    """The mutations whose results reach the subscribers."""
+    """The mutations whose results are delivered to subscribers."""
 
     mutations: list[str]
 
 
 @strawberry.schema_directive(locations=_FIELD, name="aws_iam", print_definition=False)
 class AwsIam:
-    """For those who sign with IAM."""
+    """Allowed for requests that are signed with IAM."""
 
 
 @strawberry.schema_directive(locations=_FIELD, name="aws_cognito_user_pools", print_definition=False)
 class AwsCognitoUserPools:
-    """For users of a Cognito user pool."""
+    """Allowed for users of a Cognito user pool."""
 
 
 @strawberry.schema_directive(locations=_FIELD, name="aws_oidc", print_definition=False)
 class AwsOidc:
-    """For users of an OpenID Connect issuer."""
+    """Allowed for users of an OpenID Connect issuer."""
 
 
 IAM_ALONE = [AwsIam()]
 SIGNED_IN = [AwsIam(), AwsCognitoUserPools(), AwsOidc()]
-# Of object types, as `resolvers.schema` prints them.
+# `resolvers.schema` adds these to object types.
 EVERYONE = ("aws_iam", "aws_api_key", "aws_cognito_user_pools", "aws_oidc")

@@ -11,27 +11,31 @@ from core.domain.errors import InvalidInput
 from core.domain.limits import MAX_EVENT_BYTES
 from core.domain.text import check_id, check_text
 from core.notifications.events import RankChangeCause
-from resolvers.arguments import given
-from resolvers.scalars import AWSJSON, format_date_time
+from resolvers.request.arguments import given
+from resolvers.request.scalars import AWSJSON, format_date_time
 from resolvers.types.event import RankBucketChange, TopChange
 
 _MAX_TEXT_BYTES = 64  # of a period's key, a bucket's name, a version
 
 
-@strawberry.input(description="A participant's move into another rank bucket, to be published.")
+@strawberry.input(description="A rank bucket change to publish.")
 class RankBucketChangeInput:
     """A change of rank bucket to publish."""
 
     leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
-    participant_id: strawberry.ID = strawberry.field(description="Who moved.")
+    participant_id: strawberry.ID = strawberry.field(description="The participant's id.")
     period: str = strawberry.field(description="The period's explicit key.")
-    previous_bucket: str | None = strawberry.field(default=UNSET, description="The bucket left.")
-    bucket: str = strawberry.field(description="The bucket entered.")
-    previous_rank: int | None = strawberry.field(default=UNSET, description="The rank before.")
-    rank: int = strawberry.field(description="The rank now.")
-    cause: RankChangeCause = strawberry.field(description="Whose score caused it.")
+    previous_bucket: str | None = strawberry.field(
+        default=UNSET, description="The name of the previous bucket; null for a new entry."
+    )
+    bucket: str = strawberry.field(description="The name of the new bucket.")
+    previous_rank: int | None = strawberry.field(
+        default=UNSET, description="The previous rank; null for a new entry."
+    )
+    rank: int = strawberry.field(description="The new rank.")
+    cause: RankChangeCause = strawberry.field(description="Whose score caused the change.")
     version: str = strawberry.field(description="Grows with time for one participant.")
-    at: datetime = strawberry.field(description="When it was noticed.")
+    at: datetime = strawberry.field(description="When the change was detected.")
 
     def unpack(self) -> RankBucketChange:
         """Give what subscribers are told.
@@ -62,15 +66,17 @@ class RankBucketChangeInput:
         )
 
 
-@strawberry.input(description="A change of a board's top, to be published.")
+@strawberry.input(description="A top change to publish.")
 class TopChangeInput:
     """A change of a board's top to publish."""
 
     leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
     period: str = strawberry.field(description="The period's explicit key.")
-    entries: AWSJSON = strawberry.field(description="The new top, best first, as JSON.")
+    entries: AWSJSON = strawberry.field(
+        description="The best entries, best first, as a JSON list of objects shaped like Entry."
+    )
     version: str = strawberry.field(description="Grows with time for one board.")
-    at: datetime = strawberry.field(description="When it was noticed.")
+    at: datetime = strawberry.field(description="When the change was detected.")
 
     def unpack(self) -> TopChange:
         """Give what subscribers are told.

@@ -1,5 +1,5 @@
-# ruff: noqa: ARG002 - the methods of Strawberry's view keep its signatures
-"""The schema over HTTP, as AppSync answers: POST and GET /graphql, and GET /health."""
+# ruff: noqa: ARG002 - overridden methods keep the signatures of Strawberry's view
+"""The schema over HTTP with AppSync's responses: POST and GET /graphql, and GET /health."""
 
 import json
 import logging
@@ -23,10 +23,10 @@ from strawberry.types import ExecutionResult
 
 from core.boards import Boards
 from core.storage.database import Database
-from resolvers.auth import Caller, Credentials, NotAuthenticated, Role
-from resolvers.context import Context
-from resolvers.errors import INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE, describe
-from resolvers.hub import Hub, Reader
+from resolvers.request.auth import Caller, Credentials, NotAuthenticated, Role
+from resolvers.request.context import Context
+from resolvers.request.errors import INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE, describe
+from resolvers.request.hub import Hub, Reader
 from resolvers.schema import schema
 
 MAX_BODY_BYTES = 1_000_000
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """What an endpoint answers from, whom it trusts, and who is told of what it publishes."""
+    """What an endpoint works with: the database, the credentials it accepts, the hub it publishes to."""
 
     db: Database
     boards: Boards
@@ -45,23 +45,23 @@ class Backend:
     hub: Hub = field(default_factory=Hub)
 
     def context(self, caller: Caller, reader: Reader | None = None) -> Context:
-        """Give what a request's resolvers share; a `reader` is that of the socket it came by."""
+        """Return the context of one request; `reader` is that of the WebSocket it came over."""
         return Context(db=self.db, boards=self.boards, caller=caller, hub=self.hub, reader=reader)
 
 
 def build_app(db: Database, boards: Boards, keys: Mapping[str, Role]) -> Starlette:
-    """Make the ASGI application; `keys` says what each `x-api-key` allows."""
+    """Return the ASGI application; `keys` maps each accepted `x-api-key` to its role."""
     return serve(Backend(db, boards, Credentials(keys)))
 
 
 def serve(backend: Backend) -> Starlette:
-    """Make the ASGI application over a backend."""
+    """Return the ASGI application over a backend."""
     return Starlette(
         routes=[
             Route("/graphql", _Endpoint(backend), methods=["GET", "POST"]),
             Route("/health", _health, methods=["GET"]),
         ],
-        # No cookie authorizes anything, so a page of any origin may ask with a key that it was given.
+        # Safe for every origin: requests are authorized by a header, never by a cookie.
         middleware=[
             Middleware(
                 CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "POST"], allow_headers=["*"]
@@ -75,7 +75,7 @@ async def _health(_: Request) -> Response:
 
 
 class _BoundedRequest(StarletteRequestAdapter):
-    """A request whose body is read up to a limit, and no further."""
+    """A request whose body is read up to a limit."""
 
     async def get_body(self) -> bytes:
         body = bytearray()
@@ -89,7 +89,7 @@ class _BoundedRequest(StarletteRequestAdapter):
 
 
 class _Endpoint(GraphQL[Context, None]):
-    """Strawberry's ASGI endpoint, with AppSync's keys and AppSync's errors."""
+    """Strawberry's ASGI endpoint with AppSync's API keys and errors."""
 
     request_adapter_class = _BoundedRequest
 
@@ -101,22 +101,22 @@ class _Endpoint(GraphQL[Context, None]):
         try:
             response = await self.run(Request(scope, receive))
         except ClientDisconnect:
-            return  # nobody is there to answer
+            return  # no one is left to answer
         except HTTPException as refusal:
             error_type = (
                 "UnauthorizedException" if refusal.status_code == 401 else "MalformedHttpRequestException"
             )
             response = _refusal(refusal.status_code, error_type, refusal.reason)
         except Exception:
-            _log.exception("unforeseen error")
+            _log.exception("unexpected error")
             response = _refusal(500, INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE)
         await response(scope, receive, send)
 
     async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Context:
-        """Know the caller.
+        """Return the context with the caller.
 
         Raises:
-            HTTPException: 401, for a key or token that is missing or not valid.
+            HTTPException: 401, the key or token is missing or not valid.
         """
         try:
             return self._backend.context(self._backend.credentials.caller(request.headers))
@@ -124,11 +124,15 @@ class _Endpoint(GraphQL[Context, None]):
             raise HTTPException(401, str(refusal)) from None
 
     def should_render_graphql_ide(self, request: BaseRequestProtocol) -> bool:
-        """Leave the web page to whoever serves one."""
+        """Return false: the local server serves GraphiQL itself."""
         return False
 
     def parse_json(self, data: str | bytes) -> object:
-        """Read a JSON object, or refuse with 400; Strawberry itself would fail on other JSON values."""
+        """Parse a JSON object.
+
+        Raises:
+            HTTPException: 400, the body is not one; Strawberry would fail with 500.
+        """
         try:
             parsed = json.loads(data)
         except (ValueError, RecursionError) as error:
@@ -138,7 +142,11 @@ class _Endpoint(GraphQL[Context, None]):
         return parsed
 
     async def process_result(self, request: Request, result: ExecutionResult) -> GraphQLHTTPResponse:
-        """Write the response in AppSync's shape; a query with a syntax error is no request at all there."""
+        """Return the response in AppSync's shape.
+
+        Raises:
+            HTTPException: 400, the query has a syntax error, as on AppSync.
+        """
         response: GraphQLHTTPResponse = {"data": result.data}
         if result.errors:
             if isinstance(result.errors[0], GraphQLSyntaxError):
@@ -149,7 +157,7 @@ class _Endpoint(GraphQL[Context, None]):
 
 
 def _refusal(status: int, error_type: str, message: str) -> Response:
-    # Not Starlette's JSONResponse: it fails on a lone surrogate, which a message may quote from the request.
+    # Starlette's JSONResponse fails on a lone surrogate, which a message may quote from the request.
     return Response(
         json.dumps({"errors": [{"errorType": error_type, "message": message}]}),
         status_code=status,

@@ -11,9 +11,9 @@ from mangum import Mangum
 from mangum.types import LambdaContext, LambdaEvent
 
 from core.boards import Boards
-from resolvers.auth import CALLER_HEADER, Role
 from resolvers.http import build_app
 from resolvers.observability import configure_logging, request
+from resolvers.request.auth import CALLER_HEADER, Role
 from resolvers.settings import Settings
 
 configure_logging()

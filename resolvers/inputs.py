@@ -1,4 +1,4 @@
-"""The GraphQL inputs of the public contract."""
+"""The GraphQL inputs of the public API."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,34 +6,37 @@ from datetime import datetime
 import strawberry
 from strawberry import UNSET
 
-import resolvers.types.enums  # noqa: F401 - makes GraphQL's enums of the core's, before they are used below
+import resolvers.types.enums  # noqa: F401 - registers the enums that are used below
 from core.domain import board, model
 from core.domain.buckets import DEFAULT_BUCKETS
 from core.submissions.submit import Submission
-from resolvers.arguments import given, or_default
-from resolvers.scalars import AWSJSON
+from resolvers.request.arguments import given, or_default
+from resolvers.request.scalars import AWSJSON
 
 
-@strawberry.input(description="One number of a score.")
+@strawberry.input(description="A component of a new board.")
 class ScoreComponentInput:
-    """A component to make."""
+    """A component of a new board."""
 
-    name: str | None = strawberry.field(default="score", description="What the number is, such as points.")
+    name: str | None = strawberry.field(
+        default="score", description="What the number counts, such as points."
+    )
     kind: model.ScoreKind | None = strawberry.field(
-        default=model.ScoreKind.INTEGER, description="How the number is written."
+        default=model.ScoreKind.INTEGER, description="How the number is written and displayed."
     )
     order: model.SortOrder | None = strawberry.field(
-        default=model.SortOrder.DESCENDING, description="Which end is best."
+        default=model.SortOrder.DESCENDING, description="Whether the highest or the lowest is best."
     )
     decimals: int | None = strawberry.field(
         default=UNSET,
-        description="Decimal places kept; when left out 2 for a decimal, 3 for a duration or timestamp.",
+        description="How many decimal places are stored; "
+        "by default 2 for DECIMAL, 3 for DURATION and TIMESTAMP.",
     )
-    min: str | None = strawberry.field(default=UNSET, description="The least value taken.")
-    max: str | None = strawberry.field(default=UNSET, description="The greatest value taken.")
+    min: str | None = strawberry.field(default=UNSET, description="The lowest value accepted.")
+    max: str | None = strawberry.field(default=UNSET, description="The highest value accepted.")
 
     def unpack(self) -> board.ComponentInput:
-        """Give the core's form of it."""
+        """Return the core's form."""
         return board.ComponentInput(
             name=or_default(self.name, "score"),
             kind=or_default(self.kind, model.ScoreKind.INTEGER),
@@ -45,63 +48,67 @@ class ScoreComponentInput:
 
 
 @strawberry.input(
-    description="A named stretch of ranks: up to one place, or one share; the last may have neither."
+    description="A named range of ranks that ends at `to` or `topPercent`; the last may have neither."
 )
 class RankBucketInput:
-    """A rank bucket to make."""
+    """A rank bucket of a board."""
 
     name: str = strawberry.field(description="The bucket's name, unique on its board.")
-    to: int | None = strawberry.field(default=UNSET, description="Its last rank.")
+    to: int | None = strawberry.field(default=UNSET, description="The last rank of the bucket.")
     top_percent: float | None = strawberry.field(
-        default=UNSET, description="The share of the board, from the top, that it reaches to, in percent."
+        default=UNSET,
+        description="The share of the board, in percent from the top, that the bucket reaches down to.",
     )
 
     def unpack(self) -> model.RankBucket:
-        """Give the core's form of it."""
+        """Return the core's form."""
         return model.RankBucket(self.name, to=given(self.to), top_percent=given(self.top_percent))
 
 
-@strawberry.input(description="A leaderboard to make.")
+@strawberry.input(description="A new board.")
 class CreateLeaderboardInput:
-    """A leaderboard to make."""
+    """A new board."""
 
     id: strawberry.ID = strawberry.field(description="The board's id.")
     title: str | None = strawberry.field(default=UNSET, description="The title to show.")
     components: list[ScoreComponentInput] | None = strawberry.field(
-        default=UNSET, description="The numbers of a score, compared in turn; one INTEGER when left out."
+        default=UNSET,
+        description="The numbers that a score consists of, in the order in which they are compared. "
+        "By default one INTEGER, the highest is best.",
     )
     policy: model.ScorePolicy | None = strawberry.field(
-        default=model.ScorePolicy.BEST, description="What a new submission does to the entry."
+        default=model.ScorePolicy.BEST, description="What a submission does to the standing score."
     )
     tie_break: model.TieBreak | None = strawberry.field(
-        default=model.TieBreak.EARLIEST, description="Who stands first among equal scores."
+        default=model.TieBreak.EARLIEST, description="Which of two equal scores has the better position."
     )
     periods: list[model.PeriodKind] | None = strawberry.field(
         default_factory=lambda: [model.PeriodKind.ALL_TIME],
-        description="The periods that have standings; a submission reaches the current one of each.",
+        description="The kinds of period to keep standings for; a score counts in one period of each.",
     )
     time_zone: str | None = strawberry.field(
-        default="UTC", description="The IANA time zone that the periods follow."
+        default="UTC", description="The IANA time zone of the periods, such as Europe/Rome."
     )
     counter_mode: model.CounterMode | None = strawberry.field(
-        default=model.CounterMode.STREAM, description="How the rank counters are kept."
+        default=model.CounterMode.STREAM, description="When the rank counters are updated."
     )
     peak_writes_per_second: int | None = strawberry.field(
-        default=1000, description="The most submissions a second; sizes the rank index."
+        default=1000,
+        description="The most submissions a second to expect; determines the number of index shards.",
     )
     expected_size: int | None = strawberry.field(
-        default=UNSET, description="How many entries to expect; sizes the rank counters."
+        default=UNSET, description="How many entries to expect; determines the size of the rank counters."
     )
     rank_buckets: list[RankBucketInput] | None = strawberry.field(
         default=UNSET,
-        description="Best first; top 1, 3, 10, 100, 1%, 10%, 50% and everyone when left out.",
+        description="The rank buckets, best first. By default top 1, 3, 10, 100, 1%, 10%, 50% and everyone.",
     )
     client_access: model.ClientAccess | None = strawberry.field(
-        default=model.ClientAccess.READ, description="What clients may do, who are not the board's owner."
+        default=model.ClientAccess.READ, description="What clients other than the owner may do."
     )
 
     def define(self, now: datetime) -> model.Board:
-        """Make the board.
+        """Return the board.
 
         Raises:
             InvalidInput: naming the field and the rule that it breaks.
@@ -125,30 +132,33 @@ class CreateLeaderboardInput:
         )
 
 
-@strawberry.input(description="Changes to a leaderboard; what is left out stays.")
+@strawberry.input(description="Changes to a board. Omitted fields stay as they are.")
 class UpdateLeaderboardInput:
-    """Changes to a leaderboard."""
+    """Changes to a board."""
 
     id: strawberry.ID = strawberry.field(description="The board's id.")
-    version: int = strawberry.field(description="The version that was read; refused if it has changed since.")
-    title: str | None = strawberry.field(default=UNSET, description="The title to show; null clears it.")
+    version: int = strawberry.field(
+        description="The version that the changes are based on; refused if it is not the current one."
+    )
+    title: str | None = strawberry.field(default=UNSET, description="The title to show; null removes it.")
     rank_buckets: list[RankBucketInput] | None = strawberry.field(
-        default=UNSET, description="Best first; null brings back the default ones."
+        default=UNSET, description="The rank buckets, best first; null restores the default."
     )
     periods: list[model.PeriodKind] | None = strawberry.field(
         default=UNSET,
-        description="The periods that have standings. Added ones start empty, dropped ones take no more.",
+        description="The kinds of period to keep standings for. An added kind starts empty; a dropped one "
+        "accepts no more scores.",
     )
     time_zone: str | None = strawberry.field(
         default=UNSET,
-        description="The IANA time zone that the periods follow, each kind from its next period on.",
+        description="The IANA time zone of the periods. It applies from each kind's next period on.",
     )
     client_access: model.ClientAccess | None = strawberry.field(
-        default=UNSET, description="What clients may do; null brings back READ."
+        default=UNSET, description="What clients other than the owner may do; null restores READ."
     )
 
     def unpack_rank_buckets(self) -> Sequence[model.RankBucket] | model.Unset:
-        """Give the core's form of the buckets."""
+        """Return the core's form of the buckets."""
         if self.rank_buckets is UNSET:
             return model.UNSET
         if self.rank_buckets is None:
@@ -156,36 +166,38 @@ class UpdateLeaderboardInput:
         return [bucket.unpack() for bucket in self.rank_buckets]
 
     def unpack_client_access(self) -> model.ClientAccess | model.Unset:
-        """Give the core's form of what clients may do."""
+        """Return the core's form of the client access."""
         if self.client_access is UNSET:
             return model.UNSET
         return or_default(self.client_access, model.ClientAccess.READ)
 
 
-@strawberry.input(description="A score to submit.")
+@strawberry.input(description="A submission.")
 class SubmitScoreInput:
-    """A score to submit."""
+    """A submission."""
 
     leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
     participant_id: strawberry.ID = strawberry.field(description="Whose score it is.")
     score: list[str] = strawberry.field(
-        description='The exact value, one string a component; one alone needs no list: "9011".'
+        description='The exact value, one string for each component. A single one needs no list: "9011".'
     )
     achieved_at: datetime | None = strawberry.field(
         default=UNSET,
-        description="When it was achieved, which tells its periods; now when left out. Refused once one of "
-        "them has been over for longer than the board's grace.",
+        description="When the score was achieved, by default now. It determines the periods that the score "
+        "counts in; refused if one of them ended longer ago than the grace time, by default 24 hours.",
     )
     submission_id: strawberry.ID | None = strawberry.field(
         default=UNSET,
-        description="Makes a retry safe: it changes nothing and is answered alike. The same id with another "
-        "body is a conflict. Remembered for a week unless the stack says another.",
+        description="Makes a retry safe: a submission whose id was used before changes nothing and is "
+        "answered as the first was. Other content is a SubmissionConflict. Kept for 7 days by default.",
     )
     display_name: str | None = strawberry.field(default=UNSET, description="The participant's name to show.")
-    metadata: AWSJSON | None = strawberry.field(default=UNSET, description="What to attach, as JSON.")
+    metadata: AWSJSON | None = strawberry.field(
+        default=UNSET, description="JSON to attach, at most 1,024 bytes."
+    )
 
     def submission(self) -> Submission:
-        """Give the core's form of it."""
+        """Return the core's form."""
         return Submission(
             participant_id=self.participant_id,
             score=self.score,
@@ -196,11 +208,13 @@ class SubmitScoreInput:
         )
 
 
-@strawberry.input(description="Changes to an entry; what is left out stays, null clears.")
+@strawberry.input(description="Changes to an entry. Omitted fields stay as they are; null removes the value.")
 class UpdateEntryInput:
     """Changes to an entry."""
 
     leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
     participant_id: strawberry.ID = strawberry.field(description="Whose entry it is.")
     display_name: str | None = strawberry.field(default=UNSET, description="The participant's name to show.")
-    metadata: AWSJSON | None = strawberry.field(default=UNSET, description="What to attach, as JSON.")
+    metadata: AWSJSON | None = strawberry.field(
+        default=UNSET, description="JSON to attach, at most 1,024 bytes."
+    )

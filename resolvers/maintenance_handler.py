@@ -1,4 +1,4 @@
-"""Lambda: what is due on a schedule."""
+"""Lambda: background work, on a schedule."""
 
 from core.boards import Boards
 from core.maintenance import Maintenance
@@ -9,11 +9,11 @@ configure_logging()
 _settings = Settings.from_environment()
 _db = _settings.connect()
 _maintenance = Maintenance(_db, Boards(_db))
-_SECONDS = 45.0  # it is started each minute, and may run for five
+_SECONDS = 45.0  # of a schedule of one minute and a timeout of five
 
 
 def handler(_event: object, context: object) -> None:
-    """Take trees, archives and what is to go a step further."""
+    """Run one slice of background work: growing trees, archives and deletions."""
     with request(_settings, context, "maintenance"):
         growing, jobs = _maintenance.run(_SECONDS)
         emit_metrics(_settings, {"GrowingTrees": (growing, "Count"), "Jobs": (jobs, "Count")})

@@ -1,5 +1,5 @@
 # mypy: disable-error-code=untyped-decorator
-"""Mutation: unpack, one core call, wrap."""
+"""Mutation: read the arguments, make one core call, wrap its result."""
 
 import asyncio
 from typing import Annotated
@@ -13,10 +13,7 @@ from core.domain.periods import ALL_TIME, resolve_period
 from core.entries import edit
 from core.moderation import forget, moderate
 from core.submissions.submit import submit_score
-from resolvers.arguments import BoardId, ParticipantId, change, given, or_kept
-from resolvers.auth import AdminOnly, SignedIn
 from resolvers.bulk import submit_many
-from resolvers.context import Info
 from resolvers.directives import IAM_ALONE, SIGNED_IN
 from resolvers.event_inputs import RankBucketChangeInput, TopChangeInput
 from resolvers.inputs import (
@@ -25,46 +22,50 @@ from resolvers.inputs import (
     UpdateEntryInput,
     UpdateLeaderboardInput,
 )
-from resolvers.selection import as_selected
+from resolvers.request.arguments import BoardId, ParticipantId, change, given, or_kept
+from resolvers.request.auth import AdminOnly, SignedIn
+from resolvers.request.context import Info
+from resolvers.request.selection import as_selected
 from resolvers.types.archive import Archive, ForgottenParticipant
 from resolvers.types.board import Leaderboard
 from resolvers.types.entry import Entry
 from resolvers.types.event import RankBucketChange, TopChange
 from resolvers.types.submission import Submission, SubmissionOutcome
 
-_TAKING_SECONDS = 8.0  # a Lambda has 30
+_ARCHIVE_SECONDS = 8.0  # of the 30 that AppSync and the Lambda allow; background work continues it
 
 RootBoardId = Annotated[strawberry.ID, strawberry.argument(name="id", description="The board's id.")]
-Reason = Annotated[str | None, strawberry.argument(description="Why, for the record.")]
+Reason = Annotated[str | None, strawberry.argument(description="The reason, kept in the audit record.")]
 
 
-@strawberry.type(description="What can be changed.")
+@strawberry.type(description="Changes to boards, entries and participants.")
 class Mutation:
-    """Every root field that writes."""
+    """The root fields that write."""
 
-    @strawberry.mutation(description="Makes a leaderboard.", extensions=[AdminOnly()])
+    @strawberry.mutation(description="Create a leaderboard.", extensions=[AdminOnly()])
     async def create_leaderboard(
         self,
         info: Info,
         new: Annotated[
-            CreateLeaderboardInput, strawberry.argument(name="input", description="The board to make.")
+            CreateLeaderboardInput, strawberry.argument(name="input", description="The new board.")
         ],
     ) -> Leaderboard:
-        """Make a board."""
+        """Create a board."""
         board = new.define(info.context.now())
         return Leaderboard.of(await asyncio.to_thread(info.context.boards.create, board))
 
     @strawberry.mutation(
-        description="Changes a leaderboard that nobody else changed since.", extensions=[AdminOnly()]
+        description="Change a leaderboard; a VersionConflict error if it was changed since it was read.",
+        extensions=[AdminOnly()],
     )
     async def update_leaderboard(
         self,
         info: Info,
         changes: Annotated[
-            UpdateLeaderboardInput, strawberry.argument(name="input", description="What to change.")
+            UpdateLeaderboardInput, strawberry.argument(name="input", description="The changes.")
         ],
     ) -> Leaderboard:
-        """Change a board's title, rank buckets, periods or time zone."""
+        """Change a board."""
         board = await asyncio.to_thread(
             info.context.boards.update,
             changes.id,
@@ -78,7 +79,7 @@ class Mutation:
         return Leaderboard.of(board)
 
     @strawberry.mutation(
-        description="Takes no more submissions, whatever the board's version; within 5 seconds everywhere.",
+        description="Stop accepting submissions to a leaderboard. Takes effect within 5 seconds.",
         extensions=[AdminOnly()],
     )
     async def close_leaderboard(
@@ -90,7 +91,8 @@ class Mutation:
         return Leaderboard.of(board)
 
     @strawberry.mutation(
-        description="Takes submissions again; within 5 seconds everywhere.", extensions=[AdminOnly()]
+        description="Accept submissions to a closed leaderboard again. Takes effect within 5 seconds.",
+        extensions=[AdminOnly()],
     )
     async def reopen_leaderboard(
         self, info: Info, board_id: RootBoardId, reason: Reason = UNSET
@@ -101,8 +103,8 @@ class Mutation:
         return Leaderboard.of(board)
 
     @strawberry.mutation(
-        description="Deletes a leaderboard with every entry, counter and archive. It is gone at once, and "
-        "its id free; what it held goes in the background.",
+        description="Delete a leaderboard with all its entries, counters and archives. The id is free at "
+        "once; the data is deleted in the background.",
         extensions=[AdminOnly()],
     )
     async def delete_leaderboard(
@@ -114,7 +116,7 @@ class Mutation:
         return Leaderboard.of(board)
 
     @strawberry.mutation(
-        description="Submits a score to every period of a leaderboard; participants submit their own, where "
+        description="Submit a score to all periods of a leaderboard. Participants submit their own scores if "
         "the board's clientAccess is SUBMIT.",
         extensions=[SignedIn()],
         directives=SIGNED_IN,
@@ -123,7 +125,7 @@ class Mutation:
         self,
         info: Info,
         attempt: Annotated[
-            SubmitScoreInput, strawberry.argument(name="input", description="The score to submit.")
+            SubmitScoreInput, strawberry.argument(name="input", description="The submission.")
         ],
     ) -> Submission:
         """Submit a score."""
@@ -135,7 +137,7 @@ class Mutation:
         return Submission.of(board, result)
 
     @strawberry.mutation(
-        description="Submits up to 100 scores; one that is refused never fails its neighbours.",
+        description="Submit up to 100 scores. Each is accepted or refused on its own.",
         extensions=[SignedIn()],
         directives=SIGNED_IN,
     )
@@ -143,24 +145,23 @@ class Mutation:
         self,
         info: Info,
         inputs: Annotated[
-            list[SubmitScoreInput], strawberry.argument(description="The scores to submit; at most 100.")
+            list[SubmitScoreInput], strawberry.argument(description="The submissions, at most 100.")
         ],
     ) -> list[SubmissionOutcome]:
         """Submit many scores."""
         return await submit_many(info.context, inputs)
 
     @strawberry.mutation(
-        description="Changes an entry's name or metadata in each current period, never score or place.",
+        description="Change the display name or metadata of a participant's entries in the current periods. "
+        "Returns the all-time entry if there is one.",
         extensions=[AdminOnly()],
     )
     async def update_entry(
         self,
         info: Info,
-        changes: Annotated[
-            UpdateEntryInput, strawberry.argument(name="input", description="What to change.")
-        ],
+        changes: Annotated[UpdateEntryInput, strawberry.argument(name="input", description="The changes.")],
     ) -> Entry:
-        """Change an entry."""
+        """Change a participant's entries."""
         context = info.context
         board = await asyncio.to_thread(context.boards.get, changes.leaderboard_id)
         entry = await asyncio.to_thread(
@@ -175,8 +176,8 @@ class Mutation:
         return Entry.of(entry)
 
     @strawberry.mutation(
-        description="Takes a participant off a leaderboard, in every period; gives the entry that stood "
-        "there, or null. For 30 days, scores achieved before are refused.",
+        description="Remove a participant from a leaderboard in all periods, and return the removed entry or "
+        "null. For 30 days, scores that were achieved before the removal are refused.",
         extensions=[AdminOnly()],
     )
     async def remove_entry(
@@ -194,8 +195,8 @@ class Mutation:
         return Entry.of(entry, standing=False) if entry else None
 
     @strawberry.mutation(
-        description="Hides a participant's entries in every period: they keep their scores, and take no rank "
-        "until they are restored.",
+        description="Hide a participant's entries in all periods: until restored they have no rank, while "
+        "submissions still change their scores.",
         extensions=[AdminOnly()],
     )
     async def hide_entry(
@@ -213,7 +214,7 @@ class Mutation:
         return Entry.of(entry)
 
     @strawberry.mutation(
-        description="Restores hidden entries to the places that their scores have; achievedAt is as it was.",
+        description="Restore a participant's hidden entries with the scores and achievedAt that they had.",
         extensions=[AdminOnly()],
     )
     async def restore_entry(
@@ -227,8 +228,8 @@ class Mutation:
         return Entry.of(entry)
 
     @strawberry.mutation(
-        description="Erases a participant from every board, period and archive. Archived rows keep their "
-        "place and score, and lose who they were.",
+        description="Erase a participant from all boards, periods and archives. Archived entries keep their "
+        "rank and score, without id and name.",
         extensions=[AdminOnly()],
     )
     async def forget_participant(
@@ -246,9 +247,8 @@ class Mutation:
         return ForgottenParticipant(id=participant_id, entries_removed=removed)
 
     @strawberry.mutation(
-        description="Freezes a period's standings, under an id of their own. A large board's are taken in "
-        "the background: the archive is in the board's list once it is complete. Asked for again within the "
-        "same minute, it is the same archive.",
+        description="Archive a period's standings. A large board is archived in the background, and its "
+        "archive is listed once it is complete. A second request in the same minute returns the same one.",
         extensions=[AdminOnly()],
     )
     async def archive_leaderboard(
@@ -256,54 +256,53 @@ class Mutation:
         info: Info,
         leaderboard_id: BoardId,
         period: Annotated[
-            str | None, strawberry.argument(description="Which period; all-time when left out.")
+            str | None, strawberry.argument(description="The period, by default all-time.")
         ] = ALL_TIME,
         limit: Annotated[
-            int | None, strawberry.argument(description="How many entries to keep; all when left out.")
+            int | None,
+            strawberry.argument(description="The most entries to archive, best first; by default all."),
         ] = UNSET,
     ) -> Archive:
-        """Take an archive, or begin to."""
+        """Write an archive, or its beginning."""
         context = info.context
         board = await asyncio.to_thread(context.boards.get, leaderboard_id)
         key = resolve_period(board, given(period), context.now())
         name = await asyncio.to_thread(
             begin_archive, context.db, board, key, context.now(), limit=given(limit)
         )
-        archive = await asyncio.to_thread(write_archive, context.db, name, _TAKING_SECONDS)
+        archive = await asyncio.to_thread(write_archive, context.db, name, _ARCHIVE_SECONDS)
         if archive is None:
             raise LeaderboardNotFound(f"there is no leaderboard {leaderboard_id!r}")
         return Archive.of(archive)
 
     @strawberry.mutation(
-        description="Tells subscribers that a participant changed rank bucket; for the stream's publisher "
-        "alone. They are told the fields that it selects, and no others.",
+        description="Publish a rank bucket change to its subscribers; for the publisher alone. They receive "
+        "the fields that the mutation selects.",
         extensions=[AdminOnly()],
         directives=IAM_ALONE,
     )
     async def publish_rank_bucket_change(
         self,
         info: Info,
-        event: Annotated[
-            RankBucketChangeInput, strawberry.argument(name="input", description="What happened.")
-        ],
+        event: Annotated[RankBucketChangeInput, strawberry.argument(name="input", description="The event.")],
     ) -> RankBucketChange:
-        """Tell of a change of rank bucket."""
+        """Publish a rank bucket change."""
         change = event.unpack()
         info.context.hub.publish(as_selected(info, change))
         return change
 
     @strawberry.mutation(
-        description="Tells subscribers that a board's top changed; for the stream's publisher alone. They "
-        "are told the fields that it selects, and no others.",
+        description="Publish a top change to its subscribers; for the publisher alone. They receive the "
+        "fields that the mutation selects.",
         extensions=[AdminOnly()],
         directives=IAM_ALONE,
     )
     async def publish_top_change(
         self,
         info: Info,
-        event: Annotated[TopChangeInput, strawberry.argument(name="input", description="What happened.")],
+        event: Annotated[TopChangeInput, strawberry.argument(name="input", description="The event.")],
     ) -> TopChange:
-        """Tell of a change of a top."""
+        """Publish a top change."""
         change = event.unpack()
         info.context.hub.publish(as_selected(info, change))
         return change

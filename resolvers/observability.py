@@ -1,4 +1,4 @@
-"""What a Lambda tells its operators: log lines and metrics as JSON, and traces where they are on."""
+"""Logs and metrics as JSON lines, and traces where they are enabled."""
 
 import json
 import logging
@@ -17,10 +17,10 @@ _request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line, with the id of the request that it belongs to."""
+    """Formats a record as one JSON line with the id of the Lambda request."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write one record."""
+        """Return one record as JSON."""
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
@@ -34,7 +34,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure_logging() -> None:
-    """Write every log record as JSON, in place of the handler that Lambda brings."""
+    """Write all log records as JSON, instead of by Lambda's own handler."""
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
@@ -43,11 +43,11 @@ def configure_logging() -> None:
 
 @contextmanager
 def request(settings: Settings, context: object, name: str) -> Iterator[None]:
-    """Mark the block as one invocation: its log lines carry the id, and a traced stack gets a subsegment."""
+    """Run a block as one invocation: logs carry its id, and a traced stack gets a subsegment."""
     token = _request_id.set(getattr(context, "aws_request_id", None))
     try:
         if settings.tracing:
-            # Imported here: the import alone takes a fifth of a second.
+            # Imported here because the import takes a fifth of a second.
             from aws_xray_sdk.core import xray_recorder  # type: ignore[import-untyped]  # noqa: PLC0415
 
             with xray_recorder.in_subsegment(name):
@@ -59,7 +59,7 @@ def request(settings: Settings, context: object, name: str) -> Iterator[None]:
 
 
 def emit_metrics(settings: Settings, metrics: Mapping[str, tuple[float, str]]) -> None:
-    """Write metrics, each a value and CloudWatch's unit, in the embedded format; the log carries them."""
+    """Log metrics in CloudWatch's embedded format; each is a value with CloudWatch's unit."""
     line = {
         "_aws": {
             "Timestamp": int(datetime.now(UTC).timestamp() * 1000),

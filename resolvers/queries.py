@@ -1,5 +1,5 @@
 # mypy: disable-error-code=untyped-decorator
-"""Query: unpack, one core call, wrap."""
+"""Query: read the arguments, make one core call, wrap its result."""
 
 import asyncio
 from typing import Annotated
@@ -8,36 +8,36 @@ import strawberry
 from strawberry import UNSET
 
 from core.ranking import queries
-from resolvers.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
-from resolvers.context import Info
+from resolvers.request.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
+from resolvers.request.context import Info
 from resolvers.types.board import Leaderboard, LeaderboardConnection
 from resolvers.types.entry import Participant
 
 
-@strawberry.type(description="What can be read.")
+@strawberry.type(description="Reads of boards, entries and participants.")
 class Query:
-    """Every root field that reads."""
+    """The root fields that read."""
 
-    @strawberry.field(description="One leaderboard; the error LeaderboardNotFound when there is none.")
+    @strawberry.field(description="One leaderboard; a LeaderboardNotFound error if there is none.")
     async def leaderboard(
         self,
         info: Info,
         board_id: Annotated[strawberry.ID, strawberry.argument(name="id", description="The board's id.")],
     ) -> Leaderboard | None:
-        """Give one board."""
+        """Return one board."""
         return Leaderboard.of(await asyncio.to_thread(info.context.boards.get, board_id))
 
-    @strawberry.field(description="All leaderboards by id, in pages of at most 100.")
+    @strawberry.field(description="All leaderboards in the order of their ids, in pages of at most 100.")
     async def leaderboards(
         self, info: Info, limit: Limit = DEFAULT_PAGE, next_token: NextToken = UNSET
     ) -> LeaderboardConnection:
-        """Give a page of boards."""
+        """Return a page of boards."""
         page = await asyncio.to_thread(
             info.context.boards.page, or_default(limit, DEFAULT_PAGE), given(next_token)
         )
         return LeaderboardConnection.of(page)
 
-    @strawberry.field(description="One participant; null when on no board.")
+    @strawberry.field(description="One participant; null if they have no entries.")
     async def participant(
         self,
         info: Info,
@@ -45,7 +45,7 @@ class Query:
             strawberry.ID, strawberry.argument(name="id", description="The participant's id.")
         ],
     ) -> Participant | None:
-        """Give one participant, under the name of the first entry found."""
+        """Return one participant with the display name of the first entry found."""
         context = info.context
         page = await asyncio.to_thread(
             queries.participant_entries, context.db, context.boards, participant_id, 1, None

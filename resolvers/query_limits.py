@@ -1,9 +1,8 @@
-"""What one query may ask for, checked before anything is read.
+"""Limits of one query, checked before anything is read.
 
-A query is weighed once it is known to fit the schema: how deep it goes, how many aliases it has, and the
-most records it may return, which is the product of the page sizes along each way down. Each fragment is
-weighed once, however often it is spread, so a fragment that doubles another that doubles a third costs
-nothing to refuse.
+A query that fits the schema is weighed: its depth, its aliases, and the most records that it may return, the
+product of the page sizes along each path. A fragment is weighed once, however often it is spread, so nested
+fragments that double their spreads cost nothing to refuse.
 """
 
 from collections.abc import Iterator
@@ -32,7 +31,7 @@ from graphql.execution.values import VariableValues, get_argument_values, get_va
 from strawberry.extensions import SchemaExtension
 
 from core.domain.errors import InvalidInput
-from resolvers.arguments import DEFAULT_PAGE, DEFAULT_RADIUS, or_default
+from resolvers.request.arguments import DEFAULT_PAGE, DEFAULT_RADIUS, or_default
 
 MAX_DEPTH = 10  # leaderboards.items.entries.items.participant.entries.items.rank.bucket.name
 MAX_ALIASES = 50
@@ -42,7 +41,7 @@ MAX_TOKENS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """What a selection may ask for; `heaviest` is the path of pages that most of the records come from."""
+    """The weight of a selection; `heaviest` is the path of pages that most records come from."""
 
     depth: int = 0
     aliases: int = 0
@@ -54,20 +53,20 @@ class QueryLimits(SchemaExtension):
     """Refuses a query that is too deep, too wide or too large."""
 
     def on_execute(self) -> Iterator[None]:
-        """Weigh the operation, and refuse it before its first field is resolved."""
+        """Weigh the operation and refuse it before its first field is resolved."""
         context = self.execution_context
         schema: GraphQLSchema = context.schema._schema
         document = context.graphql_document
-        # Strawberry runs the first of several operations; the specification has the client name one.
+        # Strawberry would run the first of several operations; the specification requires a name.
         if document and context._provided_operation_name is None and _operations(document) > 1:
             _refuse("operationName: must name one of the operations")
         operation = get_operation_ast(document, context.operation_name) if document else None
         root = schema.get_root_type(operation.operation) if operation else None
-        assert document and operation and root  # noqa: S101, PT018 - it is parsed and validated by now
+        assert document and operation and root  # noqa: S101, PT018 - parsed and validated by now
         variables = get_variable_values(
             schema, operation.variable_definitions or (), context.variables or {}, max_errors=1
         )
-        # Variables that do not fit are refused by the execution itself, in its own words.
+        # Variables that do not fit the schema are refused by the execution.
         if isinstance(variables, VariableValues):
             fragments = {
                 definition.name.value: definition
@@ -83,10 +82,10 @@ def _operations(document: DocumentNode) -> int:
 
 
 def _check(weight: Weight) -> None:
-    """Refuse what weighs too much.
+    """Refuse a weight above the limits.
 
     Raises:
-        GraphQLError: caused by InvalidInput, naming the limit and, for records, the field.
+        GraphQLError: caused by InvalidInput, naming the limit and, for records, the path.
     """
     if weight.depth > MAX_DEPTH:
         _refuse(f"query: is {weight.depth} fields deep; at most {MAX_DEPTH}")
@@ -114,7 +113,7 @@ class _Scale:
         self._schema = schema
         self._fragments = fragments
         self._variables = variables
-        self._weighed: dict[str, Weight] = {}
+        self._fragment_weights: dict[str, Weight] = {}
 
     def weigh(self, parent: GraphQLObjectType, selections: SelectionSetNode) -> Weight:
         depth = aliases = records = most = 0
@@ -143,7 +142,7 @@ class _Scale:
             assert is_object_type(result)  # noqa: S101 - there are no interfaces or unions in this schema
             inner = self.weigh(result, node.selection_set)
         size = self._page_size(field, node)
-        # How deep introspection may go, graphql-core bounds; the standard question is deeper than ours.
+        # graphql-core bounds introspection itself; the standard query is deeper than MAX_DEPTH.
         introspection = node.name.value.startswith("__")
         return Weight(
             depth=0 if introspection else 1 + inner.depth,
@@ -153,12 +152,12 @@ class _Scale:
         )
 
     def _weigh_fragment(self, parent: GraphQLObjectType, name: str) -> Weight:
-        if name not in self._weighed:
-            self._weighed[name] = self.weigh(parent, self._fragments[name].selection_set)
-        return self._weighed[name]
+        if name not in self._fragment_weights:
+            self._fragment_weights[name] = self.weigh(parent, self._fragments[name].selection_set)
+        return self._fragment_weights[name]
 
     def _page_size(self, field: GraphQLField, node: FieldNode) -> int | None:
-        """Give how many records a field may return; None if it is no page."""
+        """Return how many records a field may return; None if it is no page."""
         arguments: dict[str, Any] = get_argument_values(field, node, self._variables)
         if "participantIds" in arguments:
             return len(arguments["participantIds"])

@@ -1,8 +1,9 @@
-"""The schema, assembled; `python -m resolvers.schema` prints it as AppSync takes it."""
+"""The assembled schema; `python -m resolvers.schema` prints it as `schema.graphql`."""
 
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from textwrap import fill
 from typing import Any
 
 import strawberry
@@ -17,6 +18,7 @@ from graphql import (
     Node,
     ObjectTypeDefinitionNode,
     ScalarTypeDefinitionNode,
+    StringValueNode,
     Visitor,
     VisitorAction,
     parse,
@@ -30,31 +32,32 @@ from strawberry.types import ExecutionContext
 
 from resolvers.consumption import Consumption
 from resolvers.directives import EVERYONE
-from resolvers.errors import ErrorsOverSockets, log_unforeseen
 from resolvers.mutations import Mutation
 from resolvers.queries import Query
 from resolvers.query_limits import MAX_TOKENS, QueryLimits
-from resolvers.scalars import SCALARS
+from resolvers.request.errors import ErrorsOverSockets, log_unexpected
+from resolvers.request.scalars import SCALARS
 from resolvers.subscriptions import Subscription, SubscriptionsBySocket
 
-_REMEMBERED = 64  # queries, of up to a megabyte each
+_CACHED_QUERIES = 64  # of up to a megabyte each
+_WIDTH = 100  # of descriptions in schema.graphql
 
 
 class _Execution(StrawberryGraphQLCoreExecutionContext):
-    """Strawberry's executor; a subscription's forgets an event once it is told.
+    """Strawberry's executor without graphql-core 3.3's leak in subscriptions.
 
-    graphql-core 3.3 remembers what it collected of each event for as long as the subscription lives.
+    graphql-core keeps the fields that it collected for each event until the subscription ends.
     """
 
     def build_per_event_executor(self, payload: object) -> Executor[Any]:
-        """Give the executor of one event."""
+        """Return the executor of one event, with a cache of its own."""
         executor = super().build_per_event_executor(payload)
         executor._relevant_sub_fields = {}
         return executor
 
 
 class _QueryCache(ParserCache):
-    """Strawberry's cache of parsed queries, which leaves it to Strawberry to refuse what cannot be parsed."""
+    """Strawberry's cache of parsed queries; a query with a syntax error is left to Strawberry to refuse."""
 
     def on_parse(self) -> Iterator[None]:
         """Take the query from the cache."""
@@ -65,15 +68,15 @@ class _QueryCache(ParserCache):
 
 
 class LeaderboardSchema(strawberry.Schema):
-    """Strawberry's schema, with our choice of what is worth a line in the log."""
+    """Strawberry's schema, which logs unexpected errors only."""
 
     def process_errors(
         self,
         errors: list[GraphQLError],
         execution_context: ExecutionContext | None = None,  # noqa: ARG002 - Strawberry's signature
     ) -> None:
-        """Log what no one foresaw."""
-        log_unforeseen(errors)
+        """Log unexpected errors."""
+        log_unexpected(errors)
 
 
 schema = LeaderboardSchema(
@@ -85,9 +88,9 @@ schema = LeaderboardSchema(
     extensions=[
         Consumption,
         lambda: MaxTokensLimiter(MAX_TOKENS),
-        # Clients and the publisher send the same few queries; reading one costs more than running it.
-        lambda: _QueryCache(maxsize=_REMEMBERED),
-        lambda: ValidationCache(maxsize=_REMEMBERED),
+        # Clients and the publisher send the same few queries; parsing one costs more than running it.
+        lambda: _QueryCache(maxsize=_CACHED_QUERIES),
+        lambda: ValidationCache(maxsize=_CACHED_QUERIES),
         QueryLimits,
         SubscriptionsBySocket,
         ErrorsOverSockets,
@@ -96,27 +99,27 @@ schema = LeaderboardSchema(
 
 
 class _ForAppSync(Visitor):
-    """Leaves out what AppSync refuses or declares itself: directive and scalar definitions, descriptions.
+    """Removes the definitions that AppSync has itself, adds its directives to types, and wraps descriptions.
 
-    AppSync opens what is not marked to its default mode alone, and a field only with the type that it gives.
-    So all types are marked for everyone, but Mutation: its fields say whom else they are for, if anyone.
+    AppSync allows what has no such directive for its default mode alone, and a field only if its type is
+    allowed too. So types are allowed for every mode, but for Mutation, whose fields name further modes.
     """
 
     def enter(self, node: Node, *_: object) -> Node | VisitorAction:
-        """Remove a definition or a description, and mark a type."""
+        """Remove the definition of a directive or scalar; change an object type or a description."""
         if isinstance(node, DirectiveDefinitionNode | ScalarTypeDefinitionNode):
             return REMOVE
         if isinstance(node, ObjectTypeDefinitionNode):
             modes = EVERYONE[:1] if node.name.value == "Mutation" else EVERYONE
-            marks = tuple(ConstDirectiveNode(name=NameNode(value=mode)) for mode in modes)
-            return replace(node, description=None, directives=marks)
-        if getattr(node, "description", None) is not None:
-            return replace(node, description=None)  # type: ignore[call-arg]
+            directives = tuple(ConstDirectiveNode(name=NameNode(value=mode)) for mode in modes)
+            return replace(node, directives=directives)
+        if isinstance(node, StringValueNode) and node.block:
+            return replace(node, value=fill(node.value, _WIDTH, break_on_hyphens=False))
         return None
 
 
 def sdl() -> str:
-    """Write the schema in the form that AppSync takes."""
+    """Return the schema with its descriptions; Terraform removes these for AppSync."""
     return print_ast(visit(parse(schema.as_str()), _ForAppSync())) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""What a Lambda is told by its environment, read once at cold start."""
+"""Settings of the Lambdas, read from the environment once at cold start."""
 
 import json
 import os
@@ -11,10 +11,10 @@ from core.storage.database import Database, Tables, connect
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The stack that a function belongs to, whether its calls are traced, and how new boards keep things.
+    """The stack of a function, whether calls are traced, and the retention of new boards.
 
-    `notify_queue_url` is the queue of standings whose rank changes are due, `api_url` the API that publishes
-    them; each is empty for a function that does not need it.
+    `notify_queue_url` is the queue of standings that are due for a pass, `api_url` the API that events are
+    published to; both are empty for functions that do not need them.
     """
 
     name_prefix: str
@@ -26,13 +26,14 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
-        """Read LEADERBOARD_NAME_PREFIX, LEADERBOARD_TRACING ("true" or not) and Lambda's own AWS_REGION.
+        """Read the settings.
 
-        And LEADERBOARD_RETENTION, a JSON object of what differs from the defaults of `Retention`.
-        LEADERBOARD_NOTIFY_QUEUE_URL and LEADERBOARD_API_URL are those of functions that tell of rank changes.
+        Required are LEADERBOARD_NAME_PREFIX and Lambda's own AWS_REGION. Optional are LEADERBOARD_TRACING
+        ("true" or not), LEADERBOARD_RETENTION (a JSON object of what differs from the defaults of
+        `Retention`), LEADERBOARD_NOTIFY_QUEUE_URL and LEADERBOARD_API_URL.
 
         Raises:
-            KeyError: naming the variable that is missing.
+            KeyError: naming the required variable that is missing.
         """
         return cls(
             name_prefix=environment["LEADERBOARD_NAME_PREFIX"],
@@ -44,5 +45,5 @@ class Settings:
         )
 
     def connect(self) -> Database:
-        """Open the stack's tables under the function's own role; no call is made."""
+        """Return the stack's database under the function's own role; makes no call."""
         return connect(Tables.with_prefix(self.name_prefix), region=self.region)

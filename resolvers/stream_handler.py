@@ -1,4 +1,4 @@
-"""Lambda: the scores table's stream, counted batch by batch."""
+"""Lambda: count the scores table's stream, batch by batch."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -22,20 +22,20 @@ _queue = NotifyQueue(_settings)
 def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     """Count a batch of one stream shard.
 
-    What is malformed is set aside by the core. What else fails a batch is raised: Lambda counts the error,
-    halves the batch and gives it again, and a record that comes again is counted once.
+    The core sets malformed records aside. Any other failure is raised: Lambda halves the batch and delivers
+    it again, and a record that is delivered again is still counted once.
 
     Raises:
-        KeyError: the event does not name its shard, for want of a tumbling window on the mapping.
+        KeyError: the event does not name its shard; the event source mapping lacks a tumbling window.
     """
     records = event["Records"]
     with request(_settings, context, "stream"):
-        if records:  # none at the end of a window
+        if records:  # the last event of a window may have none
             with metered() as meter:
                 report = process(_db, _boards, event["shardId"], records)
             _queue.want((standings, Again(0)) for standings in report.due)
             _measure(report, meter)
-    return {"state": {}}  # a window's consumer must give one; all of ours is in the tables
+    return {"state": {}}  # required with a tumbling window; our state is in the tables
 
 
 def _measure(report: BatchReport, meter: Meter) -> None:
@@ -44,9 +44,9 @@ def _measure(report: BatchReport, meter: Meter) -> None:
         _settings,
         {
             "CountedRecords": (report.counted, "Count"),
-            "PoisonRecords": (report.refused, "Count"),
+            "MalformedRecords": (report.refused, "Count"),
             "CountingLag": (max(0.0, lag), "Seconds"),
-            # How many changes one unit of writing to the counters carries: what coalescing saves.
+            # How well changes coalesce into few counter writes.
             "RecordsPerWriteUnit": (report.counted / max(1.0, meter.write_units), "None"),
         },
     )

@@ -13,9 +13,9 @@ from strawberry.types.graphql import OperationType
 from core.domain.errors import InvalidInput
 from core.domain.periods import resolve_period
 from core.domain.text import check_id
-from resolvers.arguments import BoardId, ParticipantId, given
-from resolvers.context import Context, Info
 from resolvers.directives import AwsSubscribe
+from resolvers.request.arguments import BoardId, ParticipantId, given
+from resolvers.request.context import Context, Info
 from resolvers.types.event import RankBucketChange, TopChange
 
 
@@ -37,13 +37,13 @@ async def admit(
         raise InvalidInput(f"period: must be an explicit key, such as daily-2026-11-30, not {period!r}")
 
 
-@strawberry.type(description="What can be watched, over a WebSocket.")
+@strawberry.type(description="Events that clients receive over a WebSocket.")
 class Subscription:
     """Every root field that pushes."""
 
     @strawberry.subscription(
-        description="A participant's moves between rank buckets, also when others' scores cause them. "
-        "Subscribe first, then ask for the present rank: what happens in between is not missed.",
+        description="A participant's rank bucket changes, also those that other participants' scores cause. "
+        "Subscribe first, then query the rank, so that no change in between is missed.",
         directives=[AwsSubscribe(mutations=["publishRankBucketChange"])],
     )
     async def on_rank_bucket_change(
@@ -53,7 +53,9 @@ class Subscription:
         participant_id: ParticipantId,
         period: Annotated[
             str | None,
-            strawberry.argument(description="One period's explicit key; moves in all periods when left out."),
+            strawberry.argument(
+                description="One period's explicit key; all periods if omitted, none if null."
+            ),
         ] = UNSET,
     ) -> AsyncIterator[RankBucketChange | None]:
         """Listen to a participant's changes."""
@@ -68,7 +70,7 @@ class Subscription:
         return await info.context.subscribe(RankBucketChange, arguments)
 
     @strawberry.subscription(
-        description="A board's top whenever it changes, at most once a second.",
+        description="The best entries of a board whenever they change, at most once a second.",
         directives=[AwsSubscribe(mutations=["publishTopChange"])],
     )
     async def on_top_change(

@@ -55,6 +55,11 @@ run "defaults_are_safe" {
   }
 
   assert {
+    condition     = !strcontains(aws_appsync_graphql_api.api.schema, "\"\"\"")
+    error_message = "Descriptions are not uploaded."
+  }
+
+  assert {
     condition     = length(regexall("type Mutation @aws_iam \\{", aws_appsync_graphql_api.api.schema)) == 1
     error_message = "Only IAM writes."
   }
@@ -72,7 +77,7 @@ run "defaults_are_safe" {
   assert {
     condition = alltrue([
       for name, resolver in aws_appsync_resolver.publish :
-      resolver.data_source == "none" && length(regexall("${name}\\(.*@aws_iam\n", aws_appsync_graphql_api.api.schema)) == 1
+      resolver.data_source == "none" && length(regexall("${name}\\([^@]*@aws_iam\n", aws_appsync_graphql_api.api.schema)) == 1
     ])
     error_message = "Events are published by IAM alone, and AppSync hands them on itself."
   }
@@ -133,7 +138,7 @@ run "all_options_on" {
   }
 
   assert {
-    condition     = length(regexall("submitScores?\\(.*: .* @aws_iam @aws_oidc\n", aws_appsync_graphql_api.api.schema)) == 2 && length(regexall("@aws_oidc", regex("(?s)type Mutation .*?\n}", aws_appsync_graphql_api.api.schema))) == 2
+    condition     = length(regexall("submitScores?\\([^@]*@aws_iam @aws_oidc\n", aws_appsync_graphql_api.api.schema)) == 2 && length(regexall("@aws_oidc", regex("(?s)type Mutation .*?\n}", aws_appsync_graphql_api.api.schema))) == 2
     error_message = "Who signs in submits, and writes nothing else."
   }
 

@@ -1,5 +1,5 @@
 # mypy: disable-error-code=untyped-decorator
-"""What is kept of the past, and what is erased."""
+"""Archives, and the outcome of erasing a participant."""
 
 import asyncio
 from datetime import datetime
@@ -10,32 +10,32 @@ from strawberry import UNSET
 
 from core.archives.read import archive_entries
 from core.domain import model
-from resolvers.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
-from resolvers.context import Info
+from resolvers.request.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
+from resolvers.request.context import Info
 from resolvers.types.entry import Entry, EntryConnection
 
 
-@strawberry.type(description="A period's standings, frozen.")
+@strawberry.type(description="A snapshot of a period's standings.")
 class Archive:
     """An archive."""
 
-    id: strawberry.ID = strawberry.field(description="The archive's own id.")
+    id: strawberry.ID = strawberry.field(description="The archive's id.")
     leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
     period: str = strawberry.field(description="The period's explicit key.")
-    taken_at: datetime = strawberry.field(description="When the standings were frozen.")
-    size: int = strawberry.field(description="How many entries it holds; so far, while it is not complete.")
+    taken_at: datetime = strawberry.field(description="When the snapshot was taken.")
+    size: int = strawberry.field(description="How many entries are archived: all once it is complete.")
     complete: bool = strawberry.field(
-        description="Whether it has been taken. Until then it is in no list, and its entries cannot be read."
+        description="Whether all entries are archived. Until then it is not listed and cannot be read."
     )
 
     @strawberry.field(
-        description="Its entries, best first, with their ranks of then, in pages of at most 1,000. Of a "
-        "participant who was forgotten since, the id is empty."
+        description="The entries, best first, with the ranks that they had, in pages of at most 1,000. "
+        "A participant who was forgotten since has an empty id."
     )
     async def entries(
         self, info: Info, limit: Limit = DEFAULT_PAGE, next_token: NextToken = UNSET
     ) -> EntryConnection:
-        """Give a page of the frozen standings."""
+        """Return a page of the archived entries."""
         page = await asyncio.to_thread(
             archive_entries,
             info.context.db,
@@ -44,7 +44,8 @@ class Archive:
             given(next_token),
         )
         return EntryConnection(
-            items=[Entry.of(entry, rank_then=rank) for entry, rank in page.items], next_token=page.next_token
+            items=[Entry.of(entry, rank_then=rank) for entry, rank in page.items],
+            next_token=page.next_token,
         )
 
     @classmethod
@@ -65,7 +66,9 @@ class ArchiveConnection:
     """A page of archives."""
 
     items: list[Archive] = strawberry.field(description="The archives of this page.")
-    next_token: str | None = strawberry.field(description="Asks for the next page; null on the last.")
+    next_token: str | None = strawberry.field(
+        description="The token of the next page; null on the last page."
+    )
 
     @classmethod
     def of(cls, page: model.Page[model.Archive]) -> Self:
@@ -73,9 +76,9 @@ class ArchiveConnection:
         return cls(items=[Archive.of(archive) for archive in page.items], next_token=page.next_token)
 
 
-@strawberry.type(description="What erasing a participant removed.")
+@strawberry.type(description="The outcome of erasing a participant.")
 class ForgottenParticipant:
-    """A participant who was erased."""
+    """The outcome of erasing a participant."""
 
     id: strawberry.ID = strawberry.field(description="The participant's id.")
     entries_removed: int = strawberry.field(description="How many entries were removed.")

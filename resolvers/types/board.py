@@ -1,5 +1,5 @@
 # mypy: disable-error-code=untyped-decorator
-"""Leaderboards: their definition, and every way to read their standings."""
+"""Leaderboards: their definition and the reads of their standings."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from core.domain import model
 from core.domain.periods import resolve_period
 from core.ranking import queries
 from core.storage.database import Database
-from resolvers.arguments import (
+from resolvers.request.arguments import (
     DEFAULT_ARCHIVES_PAGE,
     DEFAULT_PAGE,
     DEFAULT_RADIUS,
@@ -26,7 +26,7 @@ from resolvers.arguments import (
     given,
     or_default,
 )
-from resolvers.context import Info
+from resolvers.request.context import Info
 from resolvers.types.archive import ArchiveConnection
 from resolvers.types.entry import Entry, EntryConnection
 from resolvers.types.rank import RankBucket
@@ -36,38 +36,50 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-@strawberry.type(description="A leaderboard: what is scored, how it is ranked, and who stands where.")
+@strawberry.type(description="A leaderboard: its definition and its standings.")
 class Leaderboard:
     """A leaderboard."""
 
     board: strawberry.Private[model.Board]
 
     id: strawberry.ID = strawberry.field(description="The board's id.")
-    title: str | None = strawberry.field(description="The title to show.")
+    title: str | None = strawberry.field(description="The title to show; null if it has none.")
     components: list[ScoreComponent] = strawberry.field(
-        description="The numbers of a score, compared in turn; more than one makes a composite."
+        description="The numbers that a score consists of, in the order in which they are compared."
     )
-    policy: model.ScorePolicy = strawberry.field(description="What a new submission does to the entry.")
-    tie_break: model.TieBreak = strawberry.field(description="Who stands first among equal scores.")
-    periods: list[model.PeriodKind] = strawberry.field(description="The periods that have standings.")
+    policy: model.ScorePolicy = strawberry.field(description="What a submission does to the standing score.")
+    tie_break: model.TieBreak = strawberry.field(
+        description="Which of two equal scores has the better position."
+    )
+    periods: list[model.PeriodKind] = strawberry.field(
+        description="The kinds of period that the board keeps standings for."
+    )
     time_zone: str = strawberry.field(
-        description="The IANA time zone that the periods follow, after a change from the next one on."
+        description="The IANA time zone of the periods. A change applies from each kind's next period on."
     )
-    counter_mode: model.CounterMode = strawberry.field(description="How the rank counters are kept.")
-    rank_buckets: list[RankBucket] = strawberry.field(description="Best first, covering every rank.")
-    client_access: model.ClientAccess = strawberry.field(description="What clients may do with it.")
-    created_at: datetime = strawberry.field(description="When the board was made.")
-    closed: bool = strawberry.field(description="Whether it takes no submissions until it is reopened.")
-    version: int = strawberry.field(description="Grows with each update; an update names the one it read.")
+    counter_mode: model.CounterMode = strawberry.field(description="When the rank counters are updated.")
+    rank_buckets: list[RankBucket] = strawberry.field(
+        description="The rank buckets, best first; together they cover every rank."
+    )
+    client_access: model.ClientAccess = strawberry.field(
+        description="What clients other than the owner may do."
+    )
+    created_at: datetime = strawberry.field(description="When the board was created.")
+    closed: bool = strawberry.field(
+        description="Whether submissions are refused until the board is reopened."
+    )
+    version: int = strawberry.field(
+        description="Grows with each change; updateLeaderboard requires the current one."
+    )
 
-    @strawberry.field(description="How many entries stand on the board.")
+    @strawberry.field(description="How many entries the board has.")
     async def size(self, info: Info, period: Period = UNSET) -> int:
-        """Count the entries."""
+        """Return the number of entries."""
         return await self._read(info, period, queries.size)
 
-    @strawberry.field(description="The best entries; at most 100.")
+    @strawberry.field(description="The best entries, at most 100.")
     async def top(self, info: Info, limit: Limit = DEFAULT_TOP, period: Period = UNSET) -> list[Entry]:
-        """Give the best entries."""
+        """Return the best entries."""
         entries = await self._read(info, period, queries.top, or_default(limit, DEFAULT_TOP))
         return [Entry.of(entry) for entry in entries]
 
@@ -79,32 +91,32 @@ class Leaderboard:
         next_token: NextToken = UNSET,
         period: Period = UNSET,
     ) -> EntryConnection:
-        """Give a page of the standings."""
+        """Return a page of the standings."""
         page = await self._read(
             info, period, queries.entries, or_default(limit, DEFAULT_PAGE), given(next_token)
         )
         return EntryConnection.of(page)
 
-    @strawberry.field(description="One participant's entry; null when they are not on the board.")
+    @strawberry.field(description="A participant's entry; null if there is none.")
     async def entry(self, info: Info, participant_id: ParticipantId, period: Period = UNSET) -> Entry | None:
-        """Give one entry."""
+        """Return one entry."""
         entry = await self._read(info, period, queries.entry, participant_id)
         return Entry.of(entry) if entry else None
 
     @strawberry.field(
-        description="The entries around a participant, who is among them; null when not on the board. "
-        "The window slides at the ends of the board so that it stays full."
+        description="The entries around a participant and their own; null if they have none. At the ends of "
+        "the board the window moves so that it stays full."
     )
     async def around(
         self,
         info: Info,
         participant_id: ParticipantId,
         radius: Annotated[
-            int | None, strawberry.argument(description="How many on each side at most; 0 to 100.")
+            int | None, strawberry.argument(description="The most entries on each side, 0 to 100; 5 if null.")
         ] = DEFAULT_RADIUS,
         period: Period = UNSET,
     ) -> list[Entry] | None:
-        """Give a window of the standings."""
+        """Return a window of the standings."""
         entries = await self._read(
             info, period, queries.around, participant_id, or_default(radius, DEFAULT_RADIUS)
         )
@@ -112,25 +124,25 @@ class Leaderboard:
 
     @strawberry.field(
         description="The entries of some participants, such as friends, best first, "
-        "ranked on the whole board."
+        "with their ranks on the whole board."
     )
     async def entries_of(
         self,
         info: Info,
         participant_ids: Annotated[
-            list[strawberry.ID], strawberry.argument(description="The participants' ids; at most 100.")
+            list[strawberry.ID], strawberry.argument(description="The participants' ids, at most 100.")
         ],
         period: Period = UNSET,
     ) -> list[Entry]:
-        """Give a subset of the standings."""
+        """Return a subset of the standings."""
         entries = await self._read(info, period, queries.entries_of, participant_ids)
         return [Entry.of(entry) for entry in entries]
 
-    @strawberry.field(description="The board's archived standings, newest first, in pages of at most 100.")
+    @strawberry.field(description="The board's archives, newest first, in pages of at most 100.")
     async def archives(
         self, info: Info, limit: Limit = DEFAULT_ARCHIVES_PAGE, next_token: NextToken = UNSET
     ) -> ArchiveConnection:
-        """Give a page of the board's archives."""
+        """Return a page of the board's archives."""
         page = await asyncio.to_thread(
             archives_page,
             info.context.db,
@@ -177,7 +189,9 @@ class LeaderboardConnection:
     """A page of leaderboards."""
 
     items: list[Leaderboard] = strawberry.field(description="The boards of this page.")
-    next_token: str | None = strawberry.field(description="Asks for the next page; null on the last.")
+    next_token: str | None = strawberry.field(
+        description="The token of the next page; null on the last page."
+    )
 
     @classmethod
     def of(cls, page: model.Page[model.Board]) -> Self:

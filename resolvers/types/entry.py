@@ -1,5 +1,5 @@
 # mypy: disable-error-code=untyped-decorator
-"""Entries and participants: who stands where."""
+"""Participants and their entries."""
 
 import asyncio
 from datetime import datetime
@@ -10,27 +10,29 @@ from strawberry import UNSET
 
 from core.domain import model
 from core.ranking import queries
-from resolvers.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
-from resolvers.context import Info
-from resolvers.rank_loader import RankWanted
-from resolvers.scalars import AWSJSON
-from resolvers.selection import is_selected
+from resolvers.request.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
+from resolvers.request.context import Info
+from resolvers.request.rank_loader import RankRequest
+from resolvers.request.scalars import AWSJSON
+from resolvers.request.selection import is_selected
 from resolvers.types.rank import Rank
 from resolvers.types.score import Score
 
 
-@strawberry.type(description="Someone, or something, that stands on boards.")
+@strawberry.type(description="A player, team or anything else that has entries on boards.")
 class Participant:
     """A participant."""
 
-    id: strawberry.ID = strawberry.field(description="The participant's id, chosen by whoever submits.")
-    display_name: str | None = strawberry.field(description="The name to show.")
+    id: strawberry.ID = strawberry.field(description="The participant's id, such as a user's id.")
+    display_name: str | None = strawberry.field(description="The name to show; null if none was given.")
 
-    @strawberry.field(description="Every board and period that the participant stands on.")
+    @strawberry.field(
+        description="The participant's entries on all boards and in all periods, in pages of at most 1,000."
+    )
     async def entries(
         self, info: Info, limit: Limit = DEFAULT_PAGE, next_token: NextToken = UNSET
     ) -> "EntryConnection":
-        """Give a page of the participant's entries."""
+        """Return a page of the participant's entries."""
         page = await asyncio.to_thread(
             queries.participant_entries,
             info.context.db,
@@ -42,47 +44,62 @@ class Participant:
         return EntryConnection.of(page)
 
 
-@strawberry.type(description="A participant's standing score on one board, in one period.")
+@strawberry.type(description="A participant's score on one board in one period.")
 class Entry:
     """An entry."""
 
     source: strawberry.Private[model.Entry]
-    standing: strawberry.Private[bool]
-    rank_then: strawberry.Private[model.Rank | None]  # of an archived entry
+    standing: strawberry.Private[bool]  # false once removed
+    rank_then: strawberry.Private[model.Rank | None]  # the archived rank
 
     leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
-    period: str = strawberry.field(description="The period's explicit key, such as all-time.")
+    period: str = strawberry.field(
+        description="The period's explicit key, such as all-time or daily-2026-11-30."
+    )
     participant: Participant = strawberry.field(description="Whose entry it is.")
     score: Score = strawberry.field(description="The standing score.")
     achieved_at: datetime = strawberry.field(description="When the standing score was reached.")
-    submissions: int = strawberry.field(description="How many submissions led to it.")
-    metadata: AWSJSON | None = strawberry.field(description="What the submitter attached, as JSON.")
-    hidden: bool = strawberry.field(description="Whether it is hidden, and so takes no rank.")
+    submissions: int = strawberry.field(description="How many submissions changed the entry.")
+    metadata: AWSJSON | None = strawberry.field(
+        description="JSON attached to the entry; null if there is none."
+    )
+    hidden: bool = strawberry.field(description="Whether the entry is hidden; a hidden entry has no rank.")
 
     @strawberry.field(
-        description="Its rank on the whole board, in an archive that of then; null for one that is "
+        description="The rank on the whole board, in an archive the rank at that time; null if the entry is "
         "hidden or was removed."
     )
     async def rank(
         self,
         info: Info,
         strategy: Annotated[
-            model.RankStrategy | None, strawberry.argument(description="How to find the rank.")
+            model.RankStrategy | None,
+            strawberry.argument(description="How to compute the rank; AUTO if null."),
         ] = model.RankStrategy.AUTO,
     ) -> Rank | None:
-        """Give the entry's rank, found together with those of the whole answer."""
+        """Return the entry's rank; one core call computes those of a whole page."""
         if self.rank_then is not None:
             return Rank.of(self.rank_then)
         if not self.standing:
             return None
-        found_by = or_default(strategy, model.RankStrategy.AUTO)
-        wanted = RankWanted(self.source, found_by, position=is_selected(info, "position"))
-        rank = await info.context.ranks.load(wanted)
+        rank = await info.context.ranks.load(
+            RankRequest(
+                self.source,
+                or_default(strategy, model.RankStrategy.AUTO),
+                position=is_selected(info, "position"),
+            )
+        )
         return Rank.of(rank) if rank else None
 
     @classmethod
     def of(cls, entry: model.Entry, *, standing: bool = True, rank_then: model.Rank | None = None) -> Self:
-        """Wrap an entry; `standing` is false for one that was just removed, `rank_then` an archived one's."""
+        """Wrap an entry.
+
+        Args:
+            entry: the core's entry.
+            standing: false for one that was just removed.
+            rank_then: the rank that an archived entry had.
+        """
         return cls(
             source=entry,
             standing=standing,
@@ -103,7 +120,9 @@ class EntryConnection:
     """A page of entries."""
 
     items: list[Entry] = strawberry.field(description="The entries of this page.")
-    next_token: str | None = strawberry.field(description="Asks for the next page; null on the last.")
+    next_token: str | None = strawberry.field(
+        description="The token of the next page; null on the last page."
+    )
 
     @classmethod
     def of(cls, page: model.Page[model.Entry]) -> Self:

@@ -1,4 +1,4 @@
-"""The core's enums as GraphQL enums."""
+"""Register the core's enums as GraphQL enums, with their descriptions."""
 
 from enum import Enum
 
@@ -7,52 +7,80 @@ import strawberry
 from core.domain import model
 from core.notifications.events import RankChangeCause
 
-_VALUES: dict[type[Enum], dict[str, str]] = {
-    model.SortOrder: {"DESCENDING": "The highest is best.", "ASCENDING": "The lowest is best."},
-    model.ScorePolicy: {
-        "BEST": "Keeps the better of the two, whole.",
-        "LATEST": "Keeps the one achieved last.",
-        "SUM": "Adds component by component.",
-    },
-    model.ScoreKind: {
-        "INTEGER": 'A whole number of 64 bits: "9011".',
-        "DECIMAL": 'A decimal of up to 38 digits, with a fixed number of places: "25.5".',
-        "DURATION": 'A length of time: "1:27.452", "87.452" (seconds), "87452 ms".',
-        "TIMESTAMP": 'An instant with its offset: "2026-11-30T12:00:00Z".',
-    },
-    model.TieBreak: {
-        "EARLIEST": "Who achieved it first stands first.",
-        "LATEST": "Who achieved it last stands first.",
-        "PARTICIPANT": "By the participants' ids.",
-    },
-    model.PeriodKind: {
-        "ALL_TIME": "For ever.",
-        "DAILY": "A day in the board's time zone.",
-        "WEEKLY": "An ISO week in the board's time zone.",
-        "MONTHLY": "A month in the board's time zone.",
-    },
-    model.CounterMode: {
-        "STREAM": "By the stream's consumer, a second or so later; the cheapest.",
-        "TRANSACTIONAL": "In the score's own transaction.",
-        "INLINE": "Right after the score; may drift, which `leaderboard check` finds.",
-    },
-    model.ClientAccess: {
-        "NONE": "Nothing: for them, the board does not exist.",
-        "READ": "Read it, and subscribe to its changes.",
-        "SUBMIT": "Also submit scores, each participant their own.",
-    },
-    model.RankStrategy: {
-        "AUTO": "The cheapest exact one.",
-        "INDEX": "Counts who stands above: fresh at once, dear far down.",
-        "TREE": "Sums a few counters and looks into one leaf: a few read units at any depth.",
-        "LADDER": "As TREE, with the counters in the server's memory.",
-        "APPROXIMATE": "Guesses from the counters in memory, with true bounds; reads nothing.",
-    },
-    RankChangeCause: {"OWN_SCORE": "Their own.", "OTHERS": "Others'."},
+# By enum: its description, and one for each of its values.
+_DESCRIPTIONS: dict[type[Enum], tuple[str, dict[str, str]]] = {
+    model.SortOrder: (
+        "Which end of a component is best.",
+        {"DESCENDING": "The highest value is best.", "ASCENDING": "The lowest value is best."},
+    ),
+    model.ScorePolicy: (
+        "What a submission does to the standing score.",
+        {
+            "BEST": "Keep the better of the two scores.",
+            "LATEST": "Keep the score that was achieved last.",
+            "SUM": "Add the submitted score, component by component.",
+        },
+    ),
+    model.ScoreKind: (
+        "How a component is written and displayed.",
+        {
+            "INTEGER": 'A 64-bit integer, such as "9011".',
+            "DECIMAL": 'A decimal number of up to 38 digits with a fixed number of places, such as "25.5".',
+            "DURATION": 'A length of time, such as "1:27.452", "87.452" (seconds) or "87452 ms".',
+            "TIMESTAMP": 'An RFC 3339 time with its offset, such as "2026-11-30T12:00:00Z".',
+        },
+    ),
+    model.TieBreak: (
+        "Which of two equal scores has the better position.",
+        {
+            "EARLIEST": "The one that was achieved first.",
+            "LATEST": "The one that was achieved last.",
+            "PARTICIPANT": "The one whose participant id sorts first.",
+        },
+    ),
+    model.PeriodKind: (
+        "A kind of period that a board keeps standings for.",
+        {
+            "ALL_TIME": "One period without an end.",
+            "DAILY": "A day in the board's time zone.",
+            "WEEKLY": "An ISO week, Monday to Sunday, in the board's time zone.",
+            "MONTHLY": "A calendar month in the board's time zone.",
+        },
+    ),
+    model.CounterMode: (
+        "When the counters that ranks are read from are updated.",
+        {
+            "STREAM": "From the table's stream, about a second after the score. The cheapest mode.",
+            "TRANSACTIONAL": "In the transaction that writes the score.",
+            "INLINE": "Right after the score is written. Counts may drift; `leaderboard check` finds out.",
+        },
+    ),
+    model.ClientAccess: (
+        "What clients other than the owner may do with a board.",
+        {
+            "NONE": "Nothing: the board does not exist for them.",
+            "READ": "Read the board and subscribe to its changes.",
+            "SUBMIT": "As READ; participants who are signed in also submit their own scores.",
+        },
+    ),
+    model.RankStrategy: (
+        "How a rank is computed.",
+        {
+            "AUTO": "The cheapest strategy that is exact.",
+            "INDEX": "Count the better entries in the index: always current; expensive deep in the board.",
+            "TREE": "Sum counters and read one small range of scores: a few read units at any depth.",
+            "LADDER": "As TREE, with the counters cached in the server's memory.",
+            "APPROXIMATE": "Estimate from the cached counters alone; lowerBound and upperBound hold.",
+        },
+    ),
+    RankChangeCause: (
+        "Whose score changed a participant's rank.",
+        {"OWN_SCORE": "The participant's own.", "OTHERS": "Other participants'."},
+    ),
 }
 
-for _enum, _descriptions in _VALUES.items():
-    strawberry.enum(_enum, description=_enum.__doc__)
-    # The core's enums are plain ones: Strawberry takes descriptions with the values alone.
+for _enum, (_description, _values) in _DESCRIPTIONS.items():
+    strawberry.enum(_enum, description=_description)
+    # Strawberry takes these descriptions only where an enum is defined, and the core knows no Strawberry.
     for _value in _enum.__strawberry_definition__.values:  # type: ignore[attr-defined]
-        _value.description = _descriptions[_value.name]
+        _value.description = _values[_value.name]

@@ -5,35 +5,39 @@ from datetime import datetime
 import strawberry
 
 from core.notifications.events import RankChangeCause
-from resolvers.scalars import AWSJSON
+from resolvers.request.scalars import AWSJSON
 
 
-@strawberry.type(description="A participant moved into another rank bucket.")
+@strawberry.type(description="The event that a participant's rank bucket changed.")
 class RankBucketChange:
     """A change of rank bucket."""
 
     leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
-    participant_id: strawberry.ID = strawberry.field(description="Who moved.")
+    participant_id: strawberry.ID = strawberry.field(description="The participant's id.")
     period: str = strawberry.field(description="The period's explicit key.")
-    previous_bucket: str | None = strawberry.field(description="The bucket left; null for a new entry.")
-    bucket: str = strawberry.field(description="The bucket entered.")
-    previous_rank: int | None = strawberry.field(description="The rank before; null for a new entry.")
-    rank: int = strawberry.field(description="The rank now.")
-    cause: RankChangeCause = strawberry.field(description="Whose score caused it.")
-    version: str = strawberry.field(
-        description="Grows with time for one participant: drop an event that is older than the last seen."
+    previous_bucket: str | None = strawberry.field(
+        description="The name of the previous bucket; null for a new entry."
     )
-    at: datetime = strawberry.field(description="When it was noticed.")
+    bucket: str = strawberry.field(description="The name of the new bucket.")
+    previous_rank: int | None = strawberry.field(description="The previous rank; null for a new entry.")
+    rank: int = strawberry.field(description="The new rank.")
+    cause: RankChangeCause = strawberry.field(description="Whose score caused the change.")
+    version: str = strawberry.field(
+        description="Grows with time for one participant. Drop an event that is not above the last seen."
+    )
+    at: datetime = strawberry.field(description="When the change was detected.")
 
 
-@strawberry.type(description="The top of a board changed.")
+@strawberry.type(description="The event that the best entries of a board changed.")
 class TopChange:
     """A change of a board's top."""
 
     leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
     period: str = strawberry.field(description="The period's explicit key.")
-    entries: AWSJSON = strawberry.field(description="The new top, best first, as JSON.")
-    version: str = strawberry.field(
-        description="Grows with time for one board: drop an event that is older than the last seen."
+    entries: AWSJSON = strawberry.field(
+        description="The best entries, best first, as a JSON list of objects shaped like Entry."
     )
-    at: datetime = strawberry.field(description="When it was noticed.")
+    version: str = strawberry.field(
+        description="Grows with time for one board. Drop an event that is not above the last seen."
+    )
+    at: datetime = strawberry.field(description="When the change was detected.")

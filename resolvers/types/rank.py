@@ -1,4 +1,4 @@
-"""Ranks, how true they are, and the named buckets that they fall in."""
+"""Ranks with their bounds, and the rank buckets that they fall in."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,24 +9,24 @@ import strawberry
 from core.domain import model
 
 
-@strawberry.type(description="A named stretch of ranks, such as the top 10 or the best 1%.")
+@strawberry.type(description="A named range of ranks, such as the top 10 or the top 1%.")
 class RankBucket:
     """A rank bucket."""
 
     name: str = strawberry.field(description="The bucket's name, unique on its board.")
     from_: int | None = strawberry.field(
-        name="from", description="Its first rank; null where that depends on the size of the board."
+        name="from", description="The first rank; null if it depends on the size of the board."
     )
     to: int | None = strawberry.field(
-        description="Its last rank; null for everyone else, or where that depends on the size of the board."
+        description="The last rank; null if it depends on the size of the board, or if there is none."
     )
     top_percent: float | None = strawberry.field(
-        description="The share of the board, from the top, that it reaches to, in percent."
+        description="The share of the board, in percent from the top, that the bucket reaches down to."
     )
 
     @classmethod
     def defined(cls, buckets: Sequence[model.RankBucket]) -> list[Self]:
-        """Wrap a board's buckets as they are defined, best first, before any size is known."""
+        """Wrap a board's buckets as defined, best first; no size of the board is known."""
         firsts = [1, *(None if bucket.to is None else bucket.to + 1 for bucket in buckets)]
         return [
             cls(name=bucket.name, from_=first, to=bucket.to, top_percent=bucket.top_percent)
@@ -34,22 +34,28 @@ class RankBucket:
         ]
 
 
-@strawberry.type(description="Where an entry stands on the whole board, and how true that is.")
+@strawberry.type(description="The rank of an entry on the whole board, and how exact it is.")
 class Rank:
     """A rank."""
 
-    rank: int = strawberry.field(description="Competition rank: equal scores share one, as in 1, 2, 2, 4.")
-    position: int | None = strawberry.field(
-        description="Place in the full order, no two alike: 1, 2, 3, 4; null when it is not known exactly."
+    rank: int = strawberry.field(
+        description="The competition rank: equal scores share one, as in 1, 2, 2, 4."
     )
-    total: int = strawberry.field(description="Entries on the board.")
-    percentile: float = strawberry.field(description="Share of the board strictly below, 0 to 100.")
-    bucket: RankBucket = strawberry.field(description="The bucket that the rank falls in, at this size.")
+    position: int | None = strawberry.field(
+        description="The unique place in rank order, as in 1, 2, 3, 4; null if it is not known exactly."
+    )
+    total: int = strawberry.field(description="How many entries the board has.")
+    percentile: float = strawberry.field(
+        description="The share of entries with a worse score, in percent, 0 to 100."
+    )
+    bucket: RankBucket = strawberry.field(
+        description="The rank bucket, with its first and last rank at the board's current size."
+    )
     exact: bool = strawberry.field(description="Whether the rank is exact.")
-    lower_bound: int = strawberry.field(description="The best rank that it can be.")
-    upper_bound: int = strawberry.field(description="The worst rank that it can be.")
-    as_of: datetime = strawberry.field(description="The time that what was counted stands for.")
-    strategy: model.RankStrategy = strawberry.field(description="The way of finding it that answered.")
+    lower_bound: int = strawberry.field(description="The best rank that is possible.")
+    upper_bound: int = strawberry.field(description="The worst rank that is possible.")
+    as_of: datetime = strawberry.field(description="The time that the counted data is from.")
+    strategy: model.RankStrategy = strawberry.field(description="The strategy that was used.")
 
     @classmethod
     def of(cls, rank: model.Rank) -> Self:

@@ -9,7 +9,7 @@ import pytest
 
 from local import tokens
 from local.cli import main
-from resolvers.auth import Caller, Credentials, NotAuthenticated, Role
+from resolvers.request.auth import Caller, Credentials, NotAuthenticated, Role
 
 
 def known(folder: Path, headers: Mapping[str, str]) -> Caller:

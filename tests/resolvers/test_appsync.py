@@ -1,4 +1,4 @@
-"""AppSync's calls give what the local server gives, in as few invocations as there can be."""
+"""AppSync's calls: the responses of the local server, in as few invocations as possible."""
 
 import asyncio
 import json
@@ -14,8 +14,7 @@ from core.ranking import queries, ranks
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
 from resolvers.appsync import FIELDS, answer, caller_of
-from resolvers.schema import sdl
-from tests.support.appsync_service import DECLARED, AppSync
+from tests.support.appsync_service import SDL, AppSync
 from tests.support.graphql_api import Api
 
 EVENTS = Path(__file__).parent / "events"
@@ -64,8 +63,8 @@ READS = {
 def appsync(db: Database, boards: Boards) -> AppSync:
     def invoke(event: Any) -> Any:
         calls = event if isinstance(event, list) else [event]
-        answers = asyncio.run(answer(db, boards, calls))
-        return answers if isinstance(event, list) else answers[0]
+        envelopes = asyncio.run(answer(db, boards, calls))
+        return envelopes if isinstance(event, list) else envelopes[0]
 
     return AppSync(invoke)
 
@@ -88,42 +87,42 @@ def api(db: Database, boards: Boards) -> Api:
     return api
 
 
-def _same(one: Any) -> Any:
-    """What must be alike: the time that a rank stands for is not, nor what only AppSync leaves out."""
+def comparable(response: Any) -> Any:
+    """Return what both services must answer alike."""
     return {
-        "data": one["data"],
+        "data": response["data"],
         "errors": [
             {name: error[name] for name in ("path", "errorType", "message")}
-            for error in one.get("errors", ())
+            for error in response.get("errors", ())
         ],
     }
 
 
-def test_reads_give_what_the_local_server_gives(api: Api, appsync: AppSync) -> None:
+def test_reads_return_what_the_local_server_returns(api: Api, appsync: AppSync) -> None:
     for name, query in READS.items():
-        assert _same(appsync.ask(query)) == _same(api.ask(query)), name
+        assert comparable(appsync.ask(query)) == comparable(api.ask(query)), name
 
 
-def test_writes_give_what_the_local_server_gives(api: Api, appsync: AppSync) -> None:
+def test_writes_return_what_the_local_server_returns(api: Api, appsync: AppSync) -> None:
     for metadata in ('{"b":"ü"}', '"text"', "1", '"[1]"', "[]"):
         rule = {"participantId": "new", "score": ["7"], "displayName": "New", "metadata": metadata}
         local = api.ask(SUBMIT, input={"leaderboardId": "board", **rule})
         remote = appsync.ask(SUBMIT, input={"leaderboardId": "other", **rule})
-        assert _same(local) == _same(remote)
+        assert comparable(local) == comparable(remote)
         entry = '{ leaderboard(id: "other") { entry(participantId: "new") { metadata } } }'
-        assert _same(api.ask(entry)) == _same(appsync.ask(entry))
+        assert comparable(api.ask(entry)) == comparable(appsync.ask(entry))
 
 
-def test_refusals_carry_their_word(api: Api, appsync: AppSync) -> None:
+def test_refusals_have_an_error_type(api: Api, appsync: AppSync) -> None:
     refused = {"leaderboardId": "board", "participantId": "p", "score": ["much"]}
-    assert _same(api.ask(SUBMIT, input=refused)) == _same(appsync.ask(SUBMIT, input=refused))
-    assert _same(appsync.ask(SUBMIT, input=refused))["errors"][0]["errorType"] == "InvalidScore"
+    assert comparable(api.ask(SUBMIT, input=refused)) == comparable(appsync.ask(SUBMIT, input=refused))
+    assert comparable(appsync.ask(SUBMIT, input=refused))["errors"][0]["errorType"] == "InvalidScore"
     late = refused | {"score": ["1"], "achievedAt": "yesterday"}
     (error,) = appsync.ask(SUBMIT, input=late)["errors"]
     assert error["errorType"] == "InvalidInput"
 
 
-def test_who_is_not_signed_by_iam_only_reads(api: Api, appsync: AppSync) -> None:
+def test_callers_without_iam_only_read(api: Api, appsync: AppSync) -> None:
     remove = 'mutation { removeEntry(leaderboardId: "board", participantId: "p01") { hidden } }'
     guest = {"userArn": "arn:aws:sts::1:assumed-role/guests/x", "cognitoIdentityId": "eu-west-1:1"}
     for identity in (None, {}, guest, {"sub": "1", "claims": {}, "issuer": "https://issuer"}):
@@ -154,7 +153,7 @@ def test_a_page_and_its_ranks_are_two_invocations(
     assert len(appsync.invocations) == 4
 
 
-def test_the_ranks_of_a_page_are_one_call_of_the_core(
+def test_the_ranks_of_a_page_are_one_core_call(
     api: Api, appsync: AppSync, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[int, bool]] = []
@@ -165,20 +164,22 @@ def test_the_ranks_of_a_page_are_one_call_of_the_core(
         return rank_for_real(*args, positions=positions)
 
     monkeypatch.setattr(ranks, "rank_entries", rank_entries)
-    page = '{ leaderboard(id: "board") { entries(limit: 8) { items { WANTED } } } }'
+    page = '{ leaderboard(id: "board") { entries(limit: 8) { items { SELECTION } } } }'
     fragment = "fragment Place on Rank { position }"
-    for wanted, positions in {
+    for selection, positions in {
         "rank { rank position }": True,
         "rank { place: position }": True,
         "rank { ...Place }": True,
         "rank { rank total }": False,
     }.items():
         asked.clear()
-        answered = appsync.ask(page.replace("WANTED", wanted) + (fragment if "..." in wanted else ""))
-        assert "errors" not in answered
-        assert asked == [(8, positions)], wanted
-        ranks_found = [one["rank"] for one in answered["data"]["leaderboard"]["entries"]["items"]]
-        assert None not in [value for one in ranks_found for value in one.values()]
+        response = appsync.ask(
+            page.replace("SELECTION", selection) + (fragment if "..." in selection else "")
+        )
+        assert "errors" not in response
+        assert asked == [(8, positions)], selection
+        found = [entry["rank"] for entry in response["data"]["leaderboard"]["entries"]["items"]]
+        assert None not in [value for rank in found for value in rank.values()]
 
 
 def test_nested_fields_of_a_page_of_boards_are_one_invocation_each(api: Api, appsync: AppSync) -> None:
@@ -186,9 +187,7 @@ def test_nested_fields_of_a_page_of_boards_are_one_invocation_each(api: Api, app
     assert sorted(appsync.invocations, key=str) == [["leaderboards"], ["size"] * 2, ["top"] * 2]
 
 
-def test_one_refused_call_of_a_list_does_not_fail_its_neighbours(
-    db: Database, boards: Boards, api: Api
-) -> None:
+def test_a_refused_call_does_not_fail_the_rest_of_its_batch(db: Database, boards: Boards, api: Api) -> None:
     def call(board: str, limit: int) -> dict[str, Any]:
         return {
             "arguments": {"limit": limit},
@@ -197,8 +196,8 @@ def test_one_refused_call_of_a_list_does_not_fail_its_neighbours(
         }
 
     calls = [call("board", 2), call("board", 0), call("gone", 2), call("other", 1)]
-    answers = asyncio.run(answer(db, boards, calls))
-    assert [len(one["data"]) if one["data"] else one["errorType"] for one in answers] == [
+    envelopes = asyncio.run(answer(db, boards, calls))
+    assert [envelope.get("errorType") or len(envelope["data"]) for envelope in envelopes] == [
         2,
         "InvalidInput",
         "LeaderboardNotFound",
@@ -206,7 +205,7 @@ def test_one_refused_call_of_a_list_does_not_fail_its_neighbours(
     ]
 
 
-def test_our_own_failure_says_nothing_of_our_inside(
+def test_an_internal_failure_reveals_nothing(
     api: Api, appsync: AppSync, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: object) -> None:
@@ -219,9 +218,9 @@ def test_our_own_failure_says_nothing_of_our_inside(
     assert "secret" in caplog.text
 
 
-def test_the_map_has_the_fields_that_take_arguments_or_read() -> None:
-    """But those that AppSync itself hands on to subscribers: see test_infra.py."""
-    schema = build_schema(DECLARED + sdl())
+def test_every_field_with_arguments_has_a_resolver() -> None:
+    """Except publish mutations: AppSync itself passes these on to subscribers."""
+    schema = build_schema(SDL)
     expected = {
         type_.name: {
             name for name, field in type_.fields.items() if field.args and not name.startswith("publish")
@@ -234,8 +233,8 @@ def test_the_map_has_the_fields_that_take_arguments_or_read() -> None:
     }
 
 
-def test_recorded_events(db: Database, boards: Boards, api: Api) -> None:
-    """Whole events, as AppSync sends them to a Lambda without any resolver code in between."""
+def test_recorded_events_are_answered_as_recorded(db: Database, boards: Boards, api: Api) -> None:
+    """Whole events as AppSync sends them to a Lambda without resolver code in between."""
     for path in sorted(EVENTS.glob("appsync_*.json")):
         recorded = json.loads(path.read_text())
         calls = recorded["event"] if isinstance(recorded["event"], list) else [recorded["event"]]

@@ -1,4 +1,4 @@
-"""submitScores: each outcome on its own."""
+"""submitScores: an outcome for each submission."""
 
 import pytest
 
@@ -23,8 +23,8 @@ def score(board: str, participant: str, value: str, **more: str) -> dict[str, ob
     return {"leaderboardId": board, "participantId": participant, "score": [value], **more}
 
 
-def test_each_outcome_stands_alone_and_in_its_place(api: Api) -> None:
-    found = api.data(
+def test_each_submission_has_its_own_outcome_in_the_order_of_the_inputs(api: Api) -> None:
+    outcomes = api.data(
         SUBMIT,
         inputs=[
             score("best", "ann", "5"),
@@ -37,7 +37,7 @@ def test_each_outcome_stands_alone_and_in_its_place(api: Api) -> None:
             score("best", "bob", "1", submissionId=""),
         ],
     )
-    assert [one["errorType"] for one in found] == [
+    assert [outcome["errorType"] for outcome in outcomes] == [
         None,
         "LeaderboardNotFound",
         None,
@@ -47,17 +47,17 @@ def test_each_outcome_stands_alone_and_in_its_place(api: Api) -> None:
         "InvalidInput",
         "InvalidInput",
     ]
-    told = [one["submission"] for one in found if one["submission"]]
-    assert [(one["accepted"], one["entries"][0]["score"]["display"]) for one in told] == [
+    accepted = [outcome["submission"] for outcome in outcomes if outcome["submission"]]
+    assert [(one["accepted"], one["entries"][0]["score"]["display"]) for one in accepted] == [
         (True, "5"),
         (True, "2"),
         (False, "5"),
         (True, "5"),
     ]
-    assert "score" in found[3]["errorMessage"]
+    assert "score" in outcomes[3]["errorMessage"]
 
 
-def test_a_hundred_cost_one_read_and_a_write_for_each_that_changes(api: Api) -> None:
+def test_a_hundred_submissions_cost_a_read_and_a_write_each(api: Api) -> None:
     inputs = [score("best", f"p{at}", str(at)) for at in range(100)]
     first = api.ask(SUBMIT, inputs=inputs)["extensions"]["consumed"]
     assert first["writeUnits"] == 200  # table and index, as for one at a time
@@ -67,7 +67,7 @@ def test_a_hundred_cost_one_read_and_a_write_for_each_that_changes(api: Api) -> 
 
 
 @pytest.mark.parametrize("count", [0, 100, 101])
-def test_up_to_a_hundred(api: Api, count: int) -> None:
+def test_more_than_a_hundred_submissions_are_refused(api: Api, count: int) -> None:
     response = api.ask(SUBMIT, inputs=[score("sum", "ann", "1")] * count)
     if count > 100:
         assert response["errors"][0]["errorType"] == "InvalidInput"

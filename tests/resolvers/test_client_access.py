@@ -1,4 +1,4 @@
-"""What a board lets clients do: nothing, read, or submit for themselves."""
+"""Client access: nothing, reading, or submitting one's own scores."""
 
 from functools import partial
 from typing import Any
@@ -10,8 +10,8 @@ from core.boards import Boards
 from core.storage.database import Database
 from local import tokens
 from resolvers.appsync import caller_of
-from resolvers.auth import Caller, Credentials, Role
 from resolvers.http import Backend, serve
+from resolvers.request.auth import Caller, Credentials, Role
 from tests.support.graphql_api import KEYS, SUBMIT, Api
 from tests.support.live import SECRET, token
 
@@ -23,7 +23,7 @@ SET = "mutation ($input: UpdateLeaderboardInput!) { updateLeaderboard(input: $in
 
 
 class Clients(Api):
-    """Asks with a key, or with a participant's token where the key names a participant."""
+    """Sends an API key, or a participant's token if the key is a participant's id."""
 
     def __init__(self, db: Database, boards: Boards) -> None:
         super().__init__(db, boards)
@@ -37,7 +37,7 @@ class Clients(Api):
         return super().request(method, path, **parts)
 
     def attempt(self, who: str, participant: str) -> tuple[str, str] | None:
-        """Submit as someone, for someone; give the refusal."""
+        """Submit a score as a caller for a participant; return the refusal."""
         attempt = {"leaderboardId": "board", "participantId": participant, "score": ["9"]}
         response = self.ask(SUBMIT, key=who, input=attempt)
         if "errors" not in response:
@@ -63,7 +63,7 @@ def test_by_default_clients_read_and_do_not_write(clients: Clients) -> None:
     )
 
 
-def test_where_a_board_lets_them_participants_submit_for_themselves(clients: Clients) -> None:
+def test_participants_submit_their_own_scores_where_a_board_allows_it(clients: Clients) -> None:
     clients.board(clientAccess="SUBMIT")
     assert clients.attempt("ann", "ann") is None
     assert clients.attempt("ann", "bob") == (
@@ -73,15 +73,15 @@ def test_where_a_board_lets_them_participants_submit_for_themselves(clients: Cli
     assert clients.attempt("public", "ann") is not None
     attempts = [{"leaderboardId": "board", "participantId": who, "score": ["9"]} for who in ("ann", "bob")]
     outcomes = clients.ask(MANY, key="ann", inputs=attempts)["data"]["submitScores"]
-    assert [one["errorType"] for one in outcomes] == [None, "Unauthorized"]
+    assert [outcome["errorType"] for outcome in outcomes] == [None, "Unauthorized"]
     remove = 'mutation { removeEntry(leaderboardId: "board", participantId: "ann") { period } }'
     assert clients.refusal(remove, key="ann")[0] == "Unauthorized"
     everyone = '{ leaderboard(id: "board") { entries { items { participant { id } } } } }'
     items = clients.data(everyone)["entries"]["items"]
-    assert [one["participant"]["id"] for one in items] == ["ann"]
+    assert [entry["participant"]["id"] for entry in items] == ["ann"]
 
 
-def test_a_closed_board_does_not_exist_for_clients(clients: Clients) -> None:
+def test_a_board_without_client_access_does_not_exist_for_clients(clients: Clients) -> None:
     clients.board(clientAccess="NONE")
     clients.board("open")
     for board in ("board", "open"):
@@ -96,13 +96,13 @@ def test_a_closed_board_does_not_exist_for_clients(clients: Clients) -> None:
     assert clients.data(BOARD) is not None
 
 
-def test_who_stands_on_closed_boards_alone_is_nobody_to_clients(clients: Clients) -> None:
+def test_a_participant_of_such_boards_alone_is_null_for_clients(clients: Clients) -> None:
     clients.board(clientAccess="NONE")
     clients.submit("ann", "7")
     assert clients.ask(BOARDS_OF_ANN, key="public")["data"] == {"participant": None}
 
 
-def test_what_clients_may_do_can_be_changed(clients: Clients) -> None:
+def test_client_access_can_be_changed(clients: Clients) -> None:
     clients.board()
     for version, access in enumerate(("SUBMIT", "NONE", "READ"), start=1):
         changes = {"id": "board", "version": version, "clientAccess": access}
@@ -123,6 +123,6 @@ def test_what_clients_may_do_can_be_changed(clients: Clients) -> None:
         (None, Caller(Role.PUBLIC)),
     ],
 )
-def test_appsync_says_who_calls(identity: dict[str, Any] | None, caller: Caller) -> None:
+def test_appsyncs_identity_determines_the_caller(identity: dict[str, Any] | None, caller: Caller) -> None:
     found = caller_of({"identity": identity})
     assert (found.role, found.participant_id) == (caller.role, caller.participant_id)

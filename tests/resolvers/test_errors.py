@@ -1,4 +1,4 @@
-"""What a client sees when something goes wrong: AppSync's shape and words, and nothing of our inside."""
+"""Errors as clients see them: in AppSync's shape, without internals."""
 
 import logging
 from typing import Any
@@ -74,7 +74,7 @@ def test_a_refusal_has_appsyncs_shape(api: Api) -> None:
     }
 
 
-def test_a_query_that_does_not_fit_the_schema(api: Api) -> None:
+def test_a_query_that_does_not_fit_the_schema_is_a_validation_error(api: Api) -> None:
     response = api.ask("{badfield}")
     assert response["data"] is None
     assert response["errors"] == [
@@ -107,7 +107,9 @@ def test_a_query_that_does_not_fit_the_schema(api: Api) -> None:
         ("{ __schema { types { fields { type { fields { type { fields { name } } } } } } } }", {}),
     ],
 )
-def test_a_request_at_fault_is_told_so(api: Api, query: str, variables: dict[str, Any]) -> None:
+def test_an_invalid_request_is_a_validation_error_and_reads_nothing(
+    api: Api, query: str, variables: dict[str, Any]
+) -> None:
     response = api.ask(query, **variables)
     assert response["data"] is None
     assert response["extensions"]["consumed"]["requests"] == 0
@@ -116,13 +118,15 @@ def test_a_request_at_fault_is_told_so(api: Api, query: str, variables: dict[str
         assert error["message"].startswith("Validation error: ")
 
 
-def test_what_no_one_foresaw_stays_inside(broken: Api, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpected_error_is_logged_and_not_revealed(
+    broken: Api, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.ERROR):
         error = broken.error('{ leaderboard(id: "board") { id } }')
     assert error["errorType"] == "InternalFailure"
     assert error["message"] == "Something went wrong on our side; try again"
     assert error["path"] == ["leaderboard"]
-    (logged,) = [record for record in caplog.records if record.name == "resolvers.errors"]
+    (logged,) = [record for record in caplog.records if record.name == "resolvers.request.errors"]
     assert logged.exc_info
     assert "ResourceNotFoundException" in str(logged.exc_info[1])
     assert "Traceback" in caplog.text
@@ -135,7 +139,9 @@ def test_a_refusal_is_not_logged(api: Api, caplog: pytest.LogCaptureFixture) -> 
     assert not caplog.records
 
 
-def test_a_busy_database_asks_for_patience(api: Api, boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_database_is_reported_as_throttled(
+    api: Api, boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def busy(*_: object) -> None:
         raise Throttled("the database is busy")
 
@@ -143,7 +149,7 @@ def test_a_busy_database_asks_for_patience(api: Api, boards: Boards, monkeypatch
     assert api.refusal("{ leaderboards { nextToken } }") == ("Throttled", "the database is busy")
 
 
-def test_one_field_fails_and_its_neighbours_answer(api: Api) -> None:
+def test_a_failed_field_does_not_fail_the_others(api: Api) -> None:
     response = api.ask(
         """{
           here: leaderboard(id: "board") { top { rank { rank } } archives(limit: 0) { nextToken } }
@@ -154,14 +160,14 @@ def test_one_field_fails_and_its_neighbours_answer(api: Api) -> None:
         "here": None,
         "gone": None,
     }
-    told = {tuple(error["path"]): error["errorType"] for error in response["errors"]}
-    assert told == {
+    error_types = {tuple(error["path"]): error["errorType"] for error in response["errors"]}
+    assert error_types == {
         ("here", "archives"): "InvalidInput",
         ("gone",): "LeaderboardNotFound",
     }
 
 
-def test_every_mutation_is_tried() -> None:
+def test_the_list_of_mutations_is_complete() -> None:
     mutation = schema._schema.mutation_type
     assert isinstance(mutation, GraphQLObjectType)
     assert MUTATIONS.keys() == mutation.fields.keys()
@@ -197,15 +203,15 @@ SUBMIT = (
         SUBMIT.format("submissionId: null"),
     ],
 )
-def test_what_is_asked_for_as_it_is_passes(api: Api, query: str) -> None:
+def test_defaults_and_nulls_are_accepted(api: Api, query: str) -> None:
     assert "errors" not in api.ask(query)
 
 
-def test_the_words_are_those_of_the_contract() -> None:
-    def words(kind: type[LeaderboardError]) -> set[str]:
-        return {kind.__name__}.union(*(words(one) for one in kind.__subclasses__()))
+def test_the_error_types_are_those_of_the_contract() -> None:
+    def names(error: type[LeaderboardError]) -> set[str]:
+        return {error.__name__}.union(*map(names, error.__subclasses__()))
 
-    assert words(LeaderboardError) - {"LeaderboardError"} == {
+    assert names(LeaderboardError) - {"LeaderboardError"} == {
         "LeaderboardNotFound",
         "LeaderboardExists",
         "ArchiveNotFound",
@@ -221,8 +227,8 @@ def test_the_words_are_those_of_the_contract() -> None:
     }
 
 
-def test_no_answer_tells_of_our_inside(api: Api, broken: Api) -> None:
-    hostile: list[tuple[Api, str, dict[str, Any]]] = [
+def test_no_response_reveals_internals(api: Api, broken: Api) -> None:
+    requests: list[tuple[Api, str, dict[str, Any]]] = [
         (broken, '{ participant(id: "a") { id } leaderboards { nextToken } }', {}),
         (broken, 'mutation { createLeaderboard(input: {id: "x"}) { id } }', {}),
         (api, '{ leaderboard(id: "board") { entries(nextToken: "x") { nextToken } } }', {}),
@@ -234,11 +240,11 @@ def test_no_answer_tells_of_our_inside(api: Api, broken: Api) -> None:
             {"x": [""]},
         ),
     ]
-    for client, query, variables in hostile:
+    for client, query, variables in requests:
         response = client.ask(query, **variables)
         assert response["errors"]
         text = str(response)
-        for inside in (
+        for internal in (
             "Traceback",
             "boto",
             "core.",
@@ -249,4 +255,4 @@ def test_no_answer_tells_of_our_inside(api: Api, broken: Api) -> None:
             ".py",
             "no-such",
         ):
-            assert inside not in text
+            assert internal not in text

@@ -1,4 +1,4 @@
-"""The Lambda entries, imported as Lambda imports them, on the real engine."""
+"""The Lambda handlers, imported as Lambda imports them, on the real engine."""
 
 import base64
 import importlib
@@ -33,7 +33,7 @@ Load = Callable[[str], ModuleType]
 
 @pytest.fixture(scope="module")
 def sqs() -> Iterator[str]:
-    """The endpoint of queues like SQS's."""
+    """The endpoint of a local SQS."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
@@ -43,22 +43,22 @@ def sqs() -> Iterator[str]:
 
 
 class Queue:
-    """The queue of ticks."""
+    """The queue of standings that are due for a pass."""
 
     def __init__(self, endpoint: str, name: str) -> None:
-        keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": "us-east-1"}
-        self._client: Any = boto3.client("sqs", endpoint_url=endpoint, **keys)
+        session = boto3.Session("local", "local", region_name="us-east-1")
+        self._client: Any = session.client("sqs", endpoint_url=endpoint)
         self.url: str = self._client.create_queue(QueueName=name)["QueueUrl"]
 
     def take(self) -> list[dict[str, Any]]:
-        """Take the messages that are not delayed, as an event source mapping gives them."""
+        """Receive the messages that are not delayed, in the form of an event source mapping."""
         messages = self._client.receive_message(QueueUrl=self.url, MaxNumberOfMessages=10).get("Messages", [])
-        for one in messages:
-            self._client.delete_message(QueueUrl=self.url, ReceiptHandle=one["ReceiptHandle"])
-        return [{"messageId": one["MessageId"], "body": one["Body"]} for one in messages]
+        for message in messages:
+            self._client.delete_message(QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])
+        return [{"messageId": message["MessageId"], "body": message["Body"]} for message in messages]
 
     def delayed(self) -> int:
-        """Count those that come later."""
+        """Count the messages that are delayed."""
         name = "ApproximateNumberOfMessagesDelayed"
         found = self._client.get_queue_attributes(QueueUrl=self.url, AttributeNames=[name])
         return int(found["Attributes"][name])
@@ -71,7 +71,7 @@ def queue(sqs: str, db: Database) -> Queue:
 
 @pytest.fixture
 def sink() -> Iterator[Sink]:
-    """Stands for AppSync."""
+    """Stands in for AppSync."""
     with running_sink() as running:
         yield running
 
@@ -80,7 +80,7 @@ def sink() -> Iterator[Sink]:
 def load(
     engine: Engine, db: Database, sqs: str, queue: Queue, sink: Sink, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Load]:
-    """Imports a handler afresh, in the environment of a cold start."""
+    """Imports a handler anew, in the environment of a cold start."""
     monkeypatch.setenv("AWS_ENDPOINT_URL_SQS", sqs)
     monkeypatch.setenv("LEADERBOARD_NOTIFY_QUEUE_URL", queue.url)
     monkeypatch.setenv("LEADERBOARD_API_URL", sink.url)
@@ -106,7 +106,7 @@ def api(db: Database, boards: Boards) -> Api:
 
 
 def lambda_event(db: Database) -> dict[str, Any]:
-    """The whole stream as one event of a mapping with a window, in the JSON that Lambda makes of it."""
+    """The whole stream as one event of a mapping with a tumbling window, in Lambda's JSON."""
     streams = connect_streams(db)
     arn = db.client.describe_table(TableName=db.tables.scores)["Table"]["LatestStreamArn"]
     (shard,) = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
@@ -126,8 +126,8 @@ def lambda_event(db: Database) -> dict[str, Any]:
 
 
 def metrics(out: str) -> dict[str, Any]:
-    """All metrics of the lines printed, each found where its metadata says."""
-    found = {}
+    """All metrics of the printed lines, each found where its metadata says."""
+    found: dict[str, Any] = {}
     for line in map(json.loads, out.splitlines()):
         for group in line.get("_aws", {}).get("CloudWatchMetrics", ()):
             assert group["Namespace"] == "Leaderboard"
@@ -136,7 +136,7 @@ def metrics(out: str) -> dict[str, Any]:
     return found
 
 
-def test_a_batch_is_counted_once_however_often_it_comes(
+def test_a_batch_is_counted_once_however_often_it_is_delivered(
     load: Load, db: Database, boards: Boards, api: Api, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api.board()
@@ -144,16 +144,16 @@ def test_a_batch_is_counted_once_however_often_it_comes(
         api.submit(f"p{place}", str(place))
     handler = load("stream_handler").handler
     event = lambda_event(db)
-    event["Records"].insert(3, {"eventID": "poison", "dynamodb": {}})
+    event["Records"].insert(3, {"eventID": "malformed", "dynamodb": {}})
     for _ in range(2):
         assert handler(event, CONTEXT) == {"state": {}}
     assert size(db, boards.get("board"), "all-time") == 20
-    assert [one.participant_id for one in top(db, boards.get("board"), "all-time", 2)] == ["p19", "p18"]
+    assert [entry.participant_id for entry in top(db, boards.get("board"), "all-time", 2)] == ["p19", "p18"]
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {line["requestId"] for line in lines if "message" in line} == {"request-1"}
 
 
-def test_the_stream_says_how_it_keeps_up(
+def test_the_stream_reports_its_lag_and_how_well_changes_coalesce(
     load: Load, db: Database, api: Api, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api.board()
@@ -162,15 +162,14 @@ def test_the_stream_says_how_it_keeps_up(
     handler = load("stream_handler").handler
     capsys.readouterr()
     handler(lambda_event(db), CONTEXT)
-    told = metrics(capsys.readouterr().out)
-    assert (told["CountedRecords"], told["PoisonRecords"]) == (50, 0)
-    assert told["CountingLag"] >= 0
-    assert (
-        told["RecordsPerWriteUnit"] > 2
-    )  # fifty changes of one order are one write of its node and one of its top
+    found = metrics(capsys.readouterr().out)
+    assert (found["CountedRecords"], found["MalformedRecords"]) == (50, 0)
+    assert found["CountingLag"] >= 0
+    # Fifty changes of the same standings are one write of their node and one of their top.
+    assert found["RecordsPerWriteUnit"] > 2
 
 
-def test_a_failed_batch_is_raised_and_loses_nothing_when_it_comes_again(
+def test_a_failed_batch_is_raised_and_counted_when_delivered_again(
     load: Load, db: Database, boards: Boards, api: Api
 ) -> None:
     api.board()
@@ -197,8 +196,8 @@ def test_a_failed_batch_is_raised_and_loses_nothing_when_it_comes_again(
     assert size(db, boards.get("board"), "all-time") == 1
 
 
-def test_without_its_shard_a_batch_is_refused(load: Load, db: Database, api: Api) -> None:
-    """A guard under a made-up name would count records of two shards wrongly."""
+def test_a_batch_without_its_shard_is_refused(load: Load, db: Database, api: Api) -> None:
+    """A guard under a made-up shard would count the records of two shards wrongly."""
     api.board()
     api.submit("ann", "1")
     event = lambda_event(db)
@@ -212,10 +211,10 @@ def test_the_end_of_a_window_may_hold_no_records(load: Load) -> None:
     assert load("stream_handler").handler(event, CONTEXT) == {"state": {}}
 
 
-def test_a_batch_asks_for_ticks_at_most_once_a_second(
+def test_a_batch_asks_for_a_pass_at_most_once_a_second(
     load: Load, db: Database, api: Api, queue: Queue
 ) -> None:
-    """Each order's at once, then one in a second's time, which tells of all that comes till then."""
+    """For each standings one at once, and one a second later for all that comes until then."""
     for board in ("board", "other"):
         api.board(board)
         submit_score(db, Boards(db).get(board), Submission("ann", ["1"]), now=datetime.now(UTC))
@@ -223,12 +222,12 @@ def test_a_batch_asks_for_ticks_at_most_once_a_second(
     event = lambda_event(db)
     for _ in range(4):
         handler(event, CONTEXT)
-    asked = [json.loads(one["body"]) for one in queue.take()]
-    assert sorted(one["standings"].partition("#")[0] for one in asked) == ["board", "other"]
+    bodies = [json.loads(message["body"]) for message in queue.take()]
+    assert sorted(body["standings"].partition("#")[0] for body in bodies) == ["board", "other"]
     assert queue.delayed() == 2
 
 
-def test_a_queue_that_is_down_fails_the_batch_which_comes_again(
+def test_a_batch_fails_if_the_queue_is_down_and_is_delivered_again(
     load: Load, db: Database, api: Api, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api.board()
@@ -242,7 +241,7 @@ def test_a_queue_that_is_down_fails_the_batch_which_comes_again(
     assert len(queue.take()) == 1
 
 
-def test_a_tick_publishes_and_says_so(
+def test_a_pass_publishes_and_emits_metrics(
     load: Load, db: Database, api: Api, queue: Queue, sink: Sink, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api.board()
@@ -251,20 +250,20 @@ def test_a_tick_publishes_and_says_so(
     load("stream_handler").handler(lambda_event(db), CONTEXT)
     capsys.readouterr()
     load("notify_handler").handler({"Records": queue.take()}, CONTEXT)
-    told = [one.input for one in sink.received]
-    changes = {one["participantId"]: one["bucket"] for one in told if "participantId" in one}
+    inputs = [request.input for request in sink.received]
+    changes = {event["participantId"]: event["bucket"] for event in inputs if "participantId" in event}
     assert len(changes) == 12
     assert (changes["p11"], changes["p0"]) == ("Top 1", "Top 100")
-    assert all("/us-east-1/appsync/aws4_request" in one.headers["authorization"] for one in sink.received)
+    assert all("/us-east-1/appsync/aws4_request" in sent.headers["authorization"] for sent in sink.received)
     found = metrics(capsys.readouterr().out)
     assert found == {"RankChangesPublished": 13, "RankChangesRefused": 0, "RankChangesFailed": 0}
 
 
 @pytest.mark.parametrize("broken", ["AppSync", "the board"])
-def test_a_tick_that_fails_asks_for_another(
+def test_a_pass_that_fails_is_asked_for_again(
     load: Load, db: Database, api: Api, queue: Queue, sink: Sink, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
-    """And stops none that came with it."""
+    """And does not stop the others of its batch."""
     for board in ("board", "other"):
         api.board(board)
         submit_score(db, Boards(db).get(board), Submission("ann", ["1"]), now=datetime.now(UTC))
@@ -288,7 +287,7 @@ def test_a_tick_that_fails_asks_for_another(
     assert queue.delayed() == 1
 
 
-def test_a_tick_of_a_board_that_is_gone_is_silent(
+def test_a_pass_over_a_deleted_board_publishes_nothing(
     load: Load, db: Database, api: Api, queue: Queue, sink: Sink
 ) -> None:
     api.board()
@@ -300,7 +299,7 @@ def test_a_tick_of_a_board_that_is_gone_is_silent(
     assert queue.delayed() == 0
 
 
-def test_maintenance_takes_growing_trees_a_step(
+def test_maintenance_continues_growing_trees(
     load: Load, db: Database, boards: Boards, api: Api, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api.board()
@@ -329,8 +328,8 @@ def test_refused_submissions_are_counted(load: Load, api: Api, capsys: pytest.Ca
     capsys.readouterr()
     assert handler(call("1"), CONTEXT)["data"]["accepted"] is True
     assert metrics(capsys.readouterr().out) == {}
-    answers = handler([call("2"), call("much")], CONTEXT)
-    assert [one.get("errorType") for one in answers] == [None, "InvalidScore"]
+    envelopes = handler([call("2"), call("much")], CONTEXT)
+    assert [envelope.get("errorType") for envelope in envelopes] == [None, "InvalidScore"]
     assert metrics(capsys.readouterr().out) == {"RefusedSubmissions": 1}
     many = call("3")
     many["info"] = {"parentTypeName": "Mutation", "fieldName": "submitScores"}
@@ -394,7 +393,7 @@ def test_a_handler_imports_only_what_it_uses(handler: str, unwanted: list[str]) 
 def test_tracing_puts_a_subsegment_around_an_invocation(
     load: Load, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from aws_xray_sdk.core import xray_recorder
+    from aws_xray_sdk.core import xray_recorder  # type: ignore[import-untyped]
 
     names = []
     monkeypatch.setenv("LEADERBOARD_TRACING", "true")
@@ -410,5 +409,5 @@ def test_tracing_puts_a_subsegment_around_an_invocation(
             },
             CONTEXT,
         )
-        names = [one.name for one in segment.subsegments]
+        names = [subsegment.name for subsegment in segment.subsegments]
     assert names == ["Query.leaderboard"]

@@ -1,4 +1,4 @@
-"""The endpoint as HTTP: keys, malformed requests, GET, CORS; and a real client over a real socket."""
+"""The HTTP endpoint: keys, malformed requests, GET, CORS, and a real client over a socket."""
 
 import json
 import threading
@@ -40,7 +40,9 @@ def test_health_needs_no_key(api: Api) -> None:
     ],
 )
 @pytest.mark.parametrize("query", ["{ __typename }", "{ broken"])
-def test_without_a_key_that_is_known(api: Api, headers: dict[str, str], message: str, query: str) -> None:
+def test_a_request_without_a_known_key_is_refused(
+    api: Api, headers: dict[str, str], message: str, query: str
+) -> None:
     answer = api.request("POST", json={"query": query}, headers=headers)
     assert answer.status_code == 401
     assert answer.headers["x-amzn-errortype"] == "UnauthorizedException"
@@ -74,7 +76,7 @@ def test_without_a_key_that_is_known(api: Api, headers: dict[str, str], message:
         b'{"query": "' + b"{a" * 400 + b'"}',
     ],
 )
-def test_a_body_that_is_no_request(api: Api, body: bytes) -> None:
+def test_a_malformed_body_is_refused(api: Api, body: bytes) -> None:
     answer = api.request("POST", content=body, headers=JSON)
     assert answer.status_code == 400
     (error,) = answer.json()["errors"]
@@ -88,20 +90,20 @@ def test_a_syntax_error_says_what_was_expected(api: Api) -> None:
     assert message == "Unable to parse GraphQL query. Syntax Error: Expected Name, found <EOF>."
 
 
-def test_a_body_that_is_too_large(api: Api) -> None:
+def test_a_body_that_is_too_large_is_refused(api: Api) -> None:
     padded = json.dumps({"query": "{ __typename }", "padding": "x" * MAX_BODY_BYTES})
     answer = api.request("POST", content=padded.encode(), headers=JSON)
     assert answer.status_code == 413
     assert answer.json()["errors"][0]["errorType"] == "MalformedHttpRequestException"
 
 
-def test_a_body_of_another_kind(api: Api) -> None:
+def test_another_content_type_is_refused(api: Api) -> None:
     answer = api.request("POST", content=b"{ __typename }", headers={**KEY, "content-type": "text/plain"})
     assert answer.status_code == 400
     assert answer.json()["errors"][0]["errorType"] == "MalformedHttpRequestException"
 
 
-def test_queries_over_get(api: Api) -> None:
+def test_queries_are_answered_over_get(api: Api) -> None:
     api.board()
     parameters = {
         "query": "query ($id: ID!) { leaderboard(id: $id) { id } }",
@@ -121,13 +123,13 @@ def test_queries_over_get(api: Api) -> None:
         {"query": "{ __typename }", "variables": "[1]"},
     ],
 )
-def test_over_get_nothing_else(api: Api, parameters: dict[str, str]) -> None:
+def test_anything_but_a_query_is_refused_over_get(api: Api, parameters: dict[str, str]) -> None:
     answer = api.request("GET", params=parameters, headers={"x-api-key": "admin", "accept": "text/html"})
     assert answer.status_code == 400
     assert answer.json()["errors"][0]["errorType"] == "MalformedHttpRequestException"
 
 
-def test_a_page_of_another_origin_may_ask(api: Api) -> None:
+def test_pages_of_any_origin_may_send_requests(api: Api) -> None:
     asked = {
         "origin": "https://game.example",
         "access-control-request-method": "POST",
@@ -145,7 +147,7 @@ def test_a_page_of_another_origin_may_ask(api: Api) -> None:
         assert "access-control-allow-credentials" not in answer.headers
 
 
-def test_a_subscription_needs_a_socket(api: Api) -> None:
+def test_a_subscription_over_http_is_refused(api: Api) -> None:
     api.board()
     query = 'subscription { onTopChange(leaderboardId: "board", period: "all-time") { at } }'
     kind, message = api.refusal(query, key="public")
@@ -170,7 +172,7 @@ def url(db: Database, boards: Boards) -> Iterator[str]:
         thread.join()
 
 
-def test_a_client_that_reads_the_schema_and_asks(url: str) -> None:
+def test_gql_validates_against_introspection_and_sends_requests(url: str) -> None:
     def client(key: str) -> Client:
         return Client(
             transport=AIOHTTPTransport(url, headers={"x-api-key": key}), fetch_schema_from_transport=True

@@ -1,4 +1,4 @@
-"""Every mutation of the contract, over HTTP and the real engine."""
+"""The mutations, over HTTP and the real engine."""
 
 import pytest
 
@@ -74,11 +74,11 @@ DEFAULT_BOARD = {
     ],
     ids=["left out", "null", "null within", "one for a list"],
 )
-def test_a_board_made_of_defaults(api: Api, rules: dict[str, object]) -> None:
+def test_omitted_and_null_fields_of_a_board_are_the_defaults(api: Api, rules: dict[str, object]) -> None:
     assert api.data(CREATE, input={"id": "plain", **rules}) == DEFAULT_BOARD
 
 
-def test_a_board_made_twice(board: Api) -> None:
+def test_a_board_cannot_be_created_twice(board: Api) -> None:
     assert board.refusal(CREATE, input={"id": "board"})[0] == "LeaderboardExists"
 
 
@@ -102,13 +102,13 @@ def test_a_board_made_twice(board: Api) -> None:
         ({"periods": []}, "periods"),
     ],
 )
-def test_a_board_against_the_rules(api: Api, rules: dict[str, object], field: str) -> None:
+def test_an_invalid_board_is_refused(api: Api, rules: dict[str, object], field: str) -> None:
     kind, message = api.refusal(CREATE, input={"id": "board", **rules})
     assert kind == "InvalidInput"
     assert message.startswith(f"{field}:")
 
 
-def test_a_board_is_changed_by_who_read_it_last(board: Api) -> None:
+def test_a_board_is_updated_from_its_current_version_only(board: Api) -> None:
     buckets = [{"name": "podium", "to": 3}, {"name": "rest"}]
     changed = board.data(UPDATE, input={"id": "board", "version": 1, "title": "T", "rankBuckets": buckets})
     assert changed["title"] == "T"
@@ -117,7 +117,7 @@ def test_a_board_is_changed_by_who_read_it_last(board: Api) -> None:
         {"name": "rest", "from": 4, "to": None},
     ]
     assert board.refusal(UPDATE, input={"id": "board", "version": 1, "title": "U"})[0] == "VersionConflict"
-    # What is left out stays, null clears the title and brings back the buckets by default.
+    # Omitted fields stay; null removes the title and restores the default buckets.
     same = board.data(UPDATE, input={"id": "board", "version": 2})
     assert same == {**changed, "version": 3}
     cleared = board.data(UPDATE, input={"id": "board", "version": 3, "title": None, "rankBuckets": None})
@@ -126,7 +126,7 @@ def test_a_board_is_changed_by_who_read_it_last(board: Api) -> None:
     assert board.data('{ leaderboard(id: "board") { version } }') == {"version": 4}
 
 
-def test_an_entry_is_edited(board: Api) -> None:
+def test_an_entry_is_updated(board: Api) -> None:
     board.submit("p", "7", displayName="Pia", metadata="[1]")
     key = {"leaderboardId": "board", "participantId": "p"}
     edited = board.data(UPDATE_ENTRY, input={**key, "metadata": '{"a": null}'})
@@ -158,7 +158,7 @@ def test_an_entry_is_removed(board: Api) -> None:
     }
 
 
-def test_mutations_of_one_request_run_in_turn(board: Api) -> None:
+def test_mutations_of_one_request_run_in_order(board: Api) -> None:
     response = board.ask(
         """mutation {
           a: submitScore(input: {leaderboardId: "board", participantId: "a", score: "1"}) { ...Ranked }
@@ -187,7 +187,7 @@ def test_mutations_of_one_request_run_in_turn(board: Api) -> None:
         'mutation { removeEntry(leaderboardId: "nope", participantId: "p") { period } }',
     ],
 )
-def test_a_board_that_is_not_there(api: Api, query: str) -> None:
+def test_a_board_that_does_not_exist_is_not_found(api: Api, query: str) -> None:
     kind, message = api.refusal(query)
     assert kind == "LeaderboardNotFound"
     assert "nope" in message

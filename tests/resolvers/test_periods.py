@@ -1,4 +1,4 @@
-"""Periods and submission ids over HTTP: what comes in, what comes back, and how it is refused."""
+"""Periods and submission ids over HTTP."""
 
 import re
 from collections.abc import Callable
@@ -47,19 +47,19 @@ def keys(now: datetime) -> list[str]:
 
 
 def settled_keys() -> list[str]:
-    """The keys of now, with some time left before the next day."""
+    """The current keys; skips the test just before midnight."""
     now = datetime.now(UTC)
     if (now + timedelta(minutes=5)).date() != now.date():
-        pytest.skip("it is midnight in a moment")
+        pytest.skip("the day is about to end")
     return keys(now)
 
 
-def test_a_submission_tells_of_every_period_and_reports_15_each_query_of_the_one_it_answers(
+def test_a_submission_returns_every_period_and_a_query_returns_its_own(
     board: Api, drain: Callable[[], int]
 ) -> None:
     now = settled_keys()
-    told = board.submit("ann", "7")
-    assert [one["period"] for one in told["entries"]] == now
+    submission = board.submit("ann", "7")
+    assert [entry["period"] for entry in submission["entries"]] == now
     board.submit("bob", "8")
     drain()
     for name, key in [*zip(KINDS, now, strict=True), *zip(now, now, strict=True)]:
@@ -69,17 +69,17 @@ def test_a_submission_tells_of_every_period_and_reports_15_each_query_of_the_one
             {"period": key, "score": {"display": score}, "rank": {"rank": rank, "total": 2}}
             for rank, score in ((1, "8"), (2, "7"))
         ]
-        assert [one["period"] for one in found["entries"]["items"]] == [key] * 2
+        assert [entry["period"] for entry in found["entries"]["items"]] == [key] * 2
         assert found["entry"] == {"period": key, "rank": {"rank": 2}}
-        assert [one["period"] for one in found["around"]] == [key] * 2
+        assert [entry["period"] for entry in found["around"]] == [key] * 2
         assert found["entriesOf"] == [{"period": key, "participant": {"id": "ann"}}]
     query = '{ participant(id: "ann") { entries { items { period rank { rank } } } } }'
     found = board.data(query)["entries"]["items"]
-    assert sorted(one["period"] for one in found) == sorted(now)
-    assert all(one["rank"] == {"rank": 2} for one in found)
+    assert sorted(entry["period"] for entry in found) == sorted(now)
+    assert all(entry["rank"] == {"rank": 2} for entry in found)
 
 
-def test_what_the_readme_says_of_periods_works(api: Api, drain: Callable[[], int]) -> None:
+def test_the_readmes_examples_of_periods_work(api: Api, drain: Callable[[], int]) -> None:
     section = (
         (Path(__file__).parents[2] / "README.md").read_text().split("\n## Periods\n")[1].split("\n## ")[0]
     )
@@ -91,10 +91,10 @@ def test_what_the_readme_says_of_periods_works(api: Api, drain: Callable[[], int
     drain()
     found = api.ask(read.replace("weekly-2026-W49", week))
     assert "errors" not in found
-    assert [one["participant"]["id"] for one in found["data"]["leaderboard"]["today"]] == ["ann"]
+    assert [entry["participant"]["id"] for entry in found["data"]["leaderboard"]["today"]] == ["ann"]
 
 
-def test_a_past_period_and_one_to_come_are_empty(board: Api) -> None:
+def test_past_and_future_periods_are_empty(board: Api) -> None:
     board.submit("ann", "7")
     yesterday = keys(datetime.now(UTC) - timedelta(days=3))[1]
     for period in (yesterday, "monthly-2099-01"):
@@ -117,24 +117,24 @@ def test_a_past_period_and_one_to_come_are_empty(board: Api) -> None:
         ("daily-2024-01-01", "period: daily-2024-01-01 is gone, 35 days after its end"),
     ],
 )
-def test_a_period_that_cannot_be_told_is_refused(board: Api, period: str, rule: str) -> None:
+def test_an_invalid_or_expired_period_is_refused(board: Api, period: str, rule: str) -> None:
     query = 'query ($period: String) { leaderboard(id: "board") { top(period: $period) { period } } }'
     kind, message = board.refusal(query, period=period)
     assert kind == "InvalidInput"
     assert message.startswith(rule)
 
 
-def test_a_retry_is_answered_as_the_first_was(board: Api) -> None:
+def test_a_retry_is_answered_as_the_first_submission_was(board: Api) -> None:
     board.submit("ann", "5")
     first = board.submit("ann", "7", submissionId="1", metadata='{"a": 1}')
     assert (first["accepted"], first["duplicate"], first["previousScore"]) == (True, False, {"value": ["5"]})
     board.submit("ann", "9")
     again = board.submit("ann", "7", submissionId="1", metadata='{"a": 1}')
     assert (again["accepted"], again["duplicate"], again["previousScore"]) == (True, True, {"value": ["5"]})
-    assert [one["score"] for one in again["entries"]] == [{"value": ["9"]}] * 4
+    assert [entry["score"] for entry in again["entries"]] == [{"value": ["9"]}] * 4
 
 
-def test_another_body_under_the_same_id_is_a_conflict(board: Api) -> None:
+def test_other_content_under_the_same_submission_id_is_a_conflict(board: Api) -> None:
     board.submit("ann", "5", submissionId="1")
     submit = "mutation ($input: SubmitScoreInput!) { submitScore(input: $input) { accepted } }"
     attempt = {"leaderboardId": "board", "participantId": "ann", "score": ["6"], "submissionId": "1"}
@@ -143,7 +143,7 @@ def test_another_body_under_the_same_id_is_a_conflict(board: Api) -> None:
     assert message.startswith("submissionId: '1' came with another submission before")
 
 
-def test_a_score_that_comes_too_late_is_refused(board: Api) -> None:
+def test_a_score_after_the_grace_time_is_refused(board: Api) -> None:
     submit = "mutation ($input: SubmitScoreInput!) { submitScore(input: $input) { accepted } }"
     attempt = {
         "leaderboardId": "board",
@@ -160,7 +160,7 @@ def test_a_score_that_comes_too_late_is_refused(board: Api) -> None:
     )
 
 
-def test_periods_and_zone_are_changed(board: Api) -> None:
+def test_periods_and_time_zone_can_be_changed(board: Api) -> None:
     changed = board.data(UPDATE, input={"id": "board", "version": 1, "periods": ["ALL_TIME", "WEEKLY"]})
     assert changed == {"version": 2, "periods": ["ALL_TIME", "WEEKLY"], "timeZone": "UTC"}
     changed = board.data(UPDATE, input={"id": "board", "version": 2, "timeZone": "Pacific/Apia"})
@@ -182,7 +182,7 @@ def test_periods_and_zone_are_changed(board: Api) -> None:
         ({"timeZone": ""}, "timeZone: must be an IANA name such as Europe/Rome, not ''"),
     ],
 )
-def test_what_is_no_period_and_no_zone_is_refused(board: Api, change: dict[str, Any], rule: str) -> None:
+def test_invalid_periods_and_time_zones_are_refused(board: Api, change: dict[str, Any], rule: str) -> None:
     assert board.refusal(UPDATE, input={"id": "board", "version": 1, **change}) == ("InvalidInput", rule)
     create = "mutation ($input: CreateLeaderboardInput!) { createLeaderboard(input: $input) { id } }"
     assert board.refusal(create, input={"id": "new", **change}) == ("InvalidInput", rule)

@@ -1,4 +1,4 @@
-"""Every query of the contract, over HTTP and the real engine."""
+"""The queries, over HTTP and the real engine."""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,7 +45,7 @@ def ids(entries: list[dict[str, Any]]) -> str:
     return "".join(entry["participant"]["id"] for entry in entries)
 
 
-def test_a_leaderboard_tells_all_its_rules(api: Api) -> None:
+def test_a_leaderboard_has_its_whole_definition(api: Api) -> None:
     api.board(
         "laps",
         title="Fastest laps",
@@ -103,7 +103,7 @@ def test_a_leaderboard_tells_all_its_rules(api: Api) -> None:
     }
 
 
-def test_leaderboards_come_in_pages_to_the_end(api: Api) -> None:
+def test_leaderboards_are_paged(api: Api) -> None:
     for board in ("c", "a", "b"):
         api.board(board)
     query = "query ($token: String) { leaderboards(limit: 2, nextToken: $token) { items { id } nextToken } }"
@@ -113,7 +113,7 @@ def test_leaderboards_come_in_pages_to_the_end(api: Api) -> None:
     assert last == {"items": [{"id": "c"}], "nextToken": None}
 
 
-def test_an_entry_tells_all(league: Api) -> None:
+def test_an_entry_has_all_its_fields(league: Api) -> None:
     board = league.data(f'{{ leaderboard(id: "board") {{ entry(participantId: "b") {{ {WHOLE_ENTRY} }} }} }}')
     rank = board["entry"].pop("rank")
     assert board["entry"] == {
@@ -140,7 +140,7 @@ def test_an_entry_tells_all(league: Api) -> None:
     }
 
 
-def test_size_top_around_and_entries_of(league: Api) -> None:
+def test_size_top_around_and_entries_of_return_ranked_entries(league: Api) -> None:
     response = league.data(
         """{ leaderboard(id: "board") {
           size
@@ -165,7 +165,7 @@ def test_size_top_around_and_entries_of(league: Api) -> None:
     assert response["entry"] is None
 
 
-def test_entries_come_in_pages_to_the_end(league: Api) -> None:
+def test_entries_are_paged(league: Api) -> None:
     query = """query ($token: String) { leaderboard(id: "board") {
       entries(limit: 2, nextToken: $token) { items { participant { id } rank { position } } nextToken }
     } }"""
@@ -194,7 +194,7 @@ def test_a_token_of_another_list_is_refused(league: Api) -> None:
         assert "nextToken" in message
 
 
-def test_a_participant_and_its_boards_in_pages(league: Api) -> None:
+def test_a_participants_entries_are_paged(league: Api) -> None:
     for board in ("second", "third"):
         league.board(board)
         league.submit("a", "7", board=board)
@@ -218,7 +218,7 @@ def test_a_participant_on_no_board_is_null(api: Api) -> None:
     assert api.data('{ participant(id: "nobody") { id } }') is None
 
 
-def test_a_nested_participant_leads_on(league: Api) -> None:
+def test_a_nested_participant_has_entries(league: Api) -> None:
     board = league.data(
         """{ leaderboard(id: "board") { top(limit: 1) { participant { entries { items { period } } } } } }"""
     )
@@ -256,7 +256,7 @@ def test_nulls_mean_the_defaults(league: Api) -> None:
     assert board["literal"] == board["top"]
 
 
-def test_aliases_take_different_arguments(league: Api) -> None:
+def test_aliases_of_a_field_have_their_own_arguments(league: Api) -> None:
     board = league.data(
         """{ leaderboard(id: "board") {
           one: top(limit: 1) { participant { id } }
@@ -272,7 +272,7 @@ def test_aliases_take_different_arguments(league: Api) -> None:
     assert board["e"] == {"byDefault": {"rank": 5}, "byIndex": {"rank": 5, "strategy": "INDEX"}}
 
 
-def test_fragments_and_directives(league: Api) -> None:
+def test_fragments_and_directives_are_followed(league: Api) -> None:
     board = league.data(
         """query ($no: Boolean!) { leaderboard(id: "board") { ...Best } }
         fragment Best on Leaderboard {
@@ -284,7 +284,7 @@ def test_fragments_and_directives(league: Api) -> None:
     assert board == {"top": [{"participant": {"id": "a"}}]}
 
 
-def test_introspection_works(api: Api) -> None:
+def test_introspection_returns_every_type(api: Api) -> None:
     response = api.ask(get_introspection_query(input_value_deprecation=True), key="public")
     assert "errors" not in response
     assert build_client_schema(response["data"]).type_map.keys() == schema._schema.type_map.keys()

@@ -1,4 +1,4 @@
-"""Queries that are too deep, too wide or too large: refused before anything is read."""
+"""Queries that are too deep, too wide or too large are refused before anything is read."""
 
 import time
 from typing import Any
@@ -24,7 +24,7 @@ def api(db: Database, boards: Boards) -> Api:
 
 
 def refusal(api: Api, query: str, **variables: Any) -> str:
-    """Give the message of a query that is refused as InvalidInput, and see that it cost nothing."""
+    """Return the message of a query that is refused as InvalidInput at no cost."""
     response = api.ask(query, **variables)
     assert response["data"] is None
     (error,) = response["errors"]
@@ -35,18 +35,18 @@ def refusal(api: Api, query: str, **variables: Any) -> str:
     return message
 
 
-def test_the_deepest_honest_query_passes(api: Api) -> None:
+def test_the_deepest_allowed_query_passes(api: Api) -> None:
     boards = api.data(DEEPEST)
     (entry,) = boards["items"][0]["entries"]["items"]
     assert entry["participant"]["entries"]["items"][0]["rank"]["bucket"] == {"name": "Top 1"}
 
 
-def test_too_deep(api: Api) -> None:
+def test_a_query_that_is_too_deep_is_refused(api: Api) -> None:
     deeper = DEEPEST.replace("rank { bucket { name } }", "participant { entries { items { period } } }")
     assert refusal(api, deeper) == f"query: is {MAX_DEPTH + 1} fields deep; at most {MAX_DEPTH}"
 
 
-def test_too_deep_through_fragments(api: Api) -> None:
+def test_fragments_that_are_too_deep_are_refused(api: Api) -> None:
     nested = "".join(
         f"fragment F{at} on Participant {{ entries {{ items {{ participant {{ ...F{at + 1} }} }} }} }} "
         for at in range(40)
@@ -55,7 +55,7 @@ def test_too_deep_through_fragments(api: Api) -> None:
     assert "fields deep" in refusal(api, query)
 
 
-def test_so_many_aliases_and_no_more(api: Api) -> None:
+def test_too_many_aliases_are_refused(api: Api) -> None:
     def query(aliases: int) -> str:
         return f'{{ leaderboard(id: "board") {{ {" ".join(f"a{at}: id" for at in range(aliases))} }} }}'
 
@@ -63,7 +63,7 @@ def test_so_many_aliases_and_no_more(api: Api) -> None:
     assert "aliases" in refusal(api, query(MAX_ALIASES + 1))
 
 
-def test_aliases_count_wherever_they_hide(api: Api) -> None:
+def test_aliases_in_fragments_and_introspection_count(api: Api) -> None:
     spread = " ".join(f"...F{at}" for at in range(6))
     fragments = " ".join(
         f"fragment F{at} on Leaderboard {{ {' '.join(f'a{at}x{one}: size' for one in range(10))} }}"
@@ -100,7 +100,7 @@ def test_page_sizes_multiply(api: Api, inside: str, records: int) -> None:
         assert "errors" not in api.ask(query)
 
 
-def test_the_field_to_blame_is_named(api: Api) -> None:
+def test_the_path_with_too_many_records_is_named(api: Api) -> None:
     query = """{ leaderboard(id: "board") {
       top { period }
       entries(limit: 1000) { items { participant { entries(limit: 100) { nextToken } } } }
@@ -113,7 +113,7 @@ def test_variables_count_like_literals(api: Api) -> None:
       entries(limit: $outer) { items { participant { entries(limit: $inner) { nextToken } } } }
     } }"""
     assert " 101000 records" in refusal(api, query, outer=1000, inner=100)
-    # An explicit null is the field's own default, 50; left out, the variable's.
+    # An explicit null means the field's default of 50; an omitted variable means its own default.
     assert " 51000 records" in refusal(api, query, outer=1000, inner=None)
     assert "errors" not in api.ask(query, outer=1000)
     many = 'query ($ids: [ID!]!) { leaderboard(id: "board") { entriesOf(participantIds: $ids) { period } } }'
@@ -121,7 +121,7 @@ def test_variables_count_like_literals(api: Api) -> None:
     assert api.refusal(many, ids=[str(at) for at in range(101)])[0] == "InvalidInput"
 
 
-def test_only_the_operation_that_runs_counts(api: Api) -> None:
+def test_only_the_requested_operation_counts(api: Api) -> None:
     query = """
       query small { leaderboard(id: "board") { size } }
       query large { leaderboard(id: "board") { entries(limit: 20000) { nextToken } } }
@@ -137,16 +137,16 @@ def test_only_the_operation_that_runs_counts(api: Api) -> None:
     assert "20000 records" in run("large")
 
 
-def test_a_fragment_of_doubling_fragments_costs_nothing_to_refuse(api: Api) -> None:
+def test_fragments_that_double_are_refused_at_once(api: Api) -> None:
     doubling = " ".join(f"fragment F{at} on Leaderboard {{ ...F{at + 1} ...F{at + 1} }}" for at in range(60))
     leaf = "fragment F60 on Leaderboard { x: top(limit: 1) { period } }"
     started = time.monotonic()
     assert "aliases" in refusal(api, f'{{ leaderboard(id: "board") {{ ...F0 }} }} {doubling} {leaf}')
-    # Weighed one by one, the 2**60 spreads would outlast us all.
+    # Weighing each of the 2**60 spreads would never end.
     assert time.monotonic() - started < 60
 
 
-def test_fragments_that_spread_each_other_are_refused(api: Api) -> None:
+def test_circular_fragments_are_refused(api: Api) -> None:
     response = api.ask(
         """{ participant(id: "a") { ...A } }
         fragment A on Participant { entries { items { participant { ...B } } } }
@@ -157,7 +157,7 @@ def test_fragments_that_spread_each_other_are_refused(api: Api) -> None:
     assert response["extensions"]["consumed"]["requests"] == 0
 
 
-def test_too_many_tokens(api: Api) -> None:
+def test_too_many_tokens_are_refused(api: Api) -> None:
     answer = api.request(
         "POST", json={"query": "{ " + "__typename " * MAX_TOKENS + "}"}, headers={"x-api-key": "admin"}
     )
@@ -178,7 +178,7 @@ def test_too_many_tokens(api: Api) -> None:
         'around(participantId: "a", radius: 101) { period }',
     ],
 )
-def test_page_sizes_out_of_bounds(api: Api, field: str) -> None:
+def test_page_sizes_out_of_bounds_are_refused(api: Api, field: str) -> None:
     response = api.ask(f'{{ leaderboard(id: "board") {{ {field} }} }}')
     (error,) = response["errors"]
     assert error["errorType"] == "InvalidInput"
@@ -189,12 +189,12 @@ def test_page_sizes_out_of_bounds(api: Api, field: str) -> None:
 @pytest.mark.parametrize(
     "query", ["{ leaderboards(limit: 101) { nextToken } }", "{ leaderboards(limit: 0) { nextToken } }"]
 )
-def test_board_pages_out_of_bounds(api: Api, query: str) -> None:
+def test_page_sizes_of_boards_out_of_bounds_are_refused(api: Api, query: str) -> None:
     assert api.refusal(query)[0] == "InvalidInput"
 
 
 @pytest.mark.parametrize("limit", ['"10"', "1.5", "99999999999", "true"])
-def test_limits_that_are_no_int(api: Api, limit: str) -> None:
+def test_limits_that_are_not_integers_are_refused(api: Api, limit: str) -> None:
     response = api.ask(f'{{ leaderboard(id: "board") {{ top(limit: {limit}) {{ period }} }} }}')
     assert response["data"] is None
     assert response["extensions"]["consumed"]["requests"] == 0

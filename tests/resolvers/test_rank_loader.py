@@ -1,4 +1,4 @@
-"""Ranks in an answer: a page asks the core once, however many entries it has."""
+"""Batched ranks: one core call for a page, however many entries it has."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ def api(db: Database, boards: Boards) -> Api:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Who was asked for in each call of `ranks.rank_entries`, from now on."""
+    """The participants of each later call of `ranks.rank_entries`."""
     calls: list[list[str]] = []
     rank_for_real = ranks.rank_entries
 
@@ -41,7 +41,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return calls
 
 
-def test_a_page_asks_for_its_ranks_once(
+def test_a_page_is_ranked_by_one_core_call(
     api: Api, db: Database, boards: Boards, asked: list[list[str]]
 ) -> None:
     api.board(peakWritesPerSecond=100)
@@ -78,7 +78,7 @@ def test_an_entry_selected_twice_is_ranked_once(api: Api, asked: list[list[str]]
     assert asked == [["a", "c"]]
 
 
-def test_boards_and_strategies_are_asked_for_apart(api: Api, asked: list[list[str]]) -> None:
+def test_each_board_and_strategy_is_ranked_by_its_own_call(api: Api, asked: list[list[str]]) -> None:
     for board in ("one", "two"):
         api.board(board)
         api.submit("a", "3", board=board)

@@ -1,27 +1,32 @@
-"""schema.graphql: up to date, true to the public contract, and nothing in it that AppSync refuses."""
+"""schema.graphql: generated, described, true to the public contract, and accepted by AppSync."""
 
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from graphql import (
     DocumentNode,
     EnumTypeDefinitionNode,
     FieldDefinitionNode,
-    GraphQLInputObjectType,
-    GraphQLObjectType,
     InputObjectTypeDefinitionNode,
     InputValueDefinitionNode,
     NonNullTypeNode,
     ObjectTypeDefinitionNode,
-    is_introspection_type,
+    Visitor,
+    build_schema,
     parse,
     print_ast,
+    validate_schema,
     value_from_ast_untyped,
+    visit,
 )
 
 from resolvers.schema import schema, sdl
+from tests.support.appsync_service import SDL
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = (ROOT / "schema.graphql").read_text()
@@ -29,20 +34,35 @@ CONTRACT = (ROOT / "tests/resolvers/contract.graphql").read_text()
 AWS_SCALARS = {"AWSDateTime", "AWSJSON"}
 
 
+def uploaded() -> str:
+    """Return what Terraform uploads: the schema without descriptions, removed by the pattern in api.tf."""
+    pattern = re.search(r'schema\.graphql"\), "/(.+)/", ""\)', (ROOT / "infra/api.tf").read_text())
+    assert pattern
+    return re.sub(pattern[1].replace('\\"', '"'), "", COMMITTED)
+
+
+UPLOADED = uploaded()
+
+
+class WithoutDescriptions(Visitor):
+    def enter(self, node: Any, *_: object) -> Any:
+        return replace(node, description=None) if getattr(node, "description", None) else None
+
+
 def facts(document: DocumentNode) -> set[str]:
-    """Say all that a schema promises, one line for each type, field, argument and enum value."""
-    said = set()
+    """Return what a schema promises, one line for each field, argument, input field and enum value."""
+    lines = set()
     for definition in document.definitions:
         if isinstance(definition, EnumTypeDefinitionNode):
-            said |= {f"enum {definition.name.value} {value.name.value}" for value in definition.values or ()}
+            lines |= {f"enum {definition.name.value} {value.name.value}" for value in definition.values or ()}
         elif isinstance(definition, InputObjectTypeDefinitionNode):
-            said |= {f"input {definition.name.value}.{promise(field)}" for field in definition.fields or ()}
+            lines |= {f"input {definition.name.value}.{promise(field)}" for field in definition.fields or ()}
         elif isinstance(definition, ObjectTypeDefinitionNode):
             for field in definition.fields or ():
                 place = f"type {definition.name.value}.{field.name.value}"
-                said.add(f"{place}: {print_ast(field.type)}")
-                said |= {f"{place}({promise(argument)})" for argument in field.arguments or ()}
-    return said
+                lines.add(f"{place}: {print_ast(field.type)}")
+                lines |= {f"{place}({promise(argument)})" for argument in field.arguments or ()}
+    return lines
 
 
 def promise(value: InputValueDefinitionNode) -> str:
@@ -54,29 +74,29 @@ def test_the_committed_schema_is_printed_from_the_types() -> None:
     assert sdl() == COMMITTED, "run `make schema`"
 
 
-def test_the_module_prints_it() -> None:
+def test_running_the_module_prints_the_committed_schema() -> None:
     printed = subprocess.run(
         [sys.executable, "-m", "resolvers.schema"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert printed.stdout == COMMITTED
 
 
-def test_the_contract_is_kept_to_the_letter() -> None:
+def test_the_schema_has_all_that_the_contract_promises() -> None:
     missing = facts(parse(CONTRACT)) - facts(parse(COMMITTED))
     assert not missing
 
 
-def test_a_client_of_the_contract_meets_no_new_duty() -> None:
+def test_no_additional_argument_or_input_field_is_required() -> None:
     promised = facts(parse(CONTRACT))
-    # What a new field asks for is no duty of those who do not know it.
-    known = {fact.partition(":")[0] for fact in promised}
-    duties = [
+    # Arguments of additional fields may be required.
+    promised_fields = {fact.partition(":")[0] for fact in promised}
+    required = [
         fact
         for fact in facts(parse(COMMITTED)) - promised
-        if fact.startswith("input") or fact.partition("(")[0] in known
+        if fact.startswith("input") or fact.partition("(")[0] in promised_fields
         if "!" in fact[-2:]
     ]
-    assert not duties
+    assert not required
 
 
 @pytest.mark.parametrize(
@@ -89,12 +109,12 @@ def test_a_client_of_the_contract_meets_no_new_duty() -> None:
         ("radius: Int = 5", "radius: Int"),
     ],
 )
-def test_the_comparison_sees_a_broken_promise(promised: str, kept: str) -> None:
+def test_the_comparison_detects_a_broken_promise(promised: str, kept: str) -> None:
     assert promised in CONTRACT
     assert facts(parse(CONTRACT)) - facts(parse(CONTRACT.replace(promised, kept)))
 
 
-def test_nothing_that_appsync_refuses() -> None:
+def test_the_uploaded_schema_has_nothing_that_appsync_refuses() -> None:
     for refused in (
         '"""',
         "#",
@@ -106,8 +126,8 @@ def test_nothing_that_appsync_refuses() -> None:
         "schema ",
         "= null",
     ):
-        assert refused not in COMMITTED
-    used = {word for word in COMMITTED.replace("(", " ").split() if word.startswith("@")}
+        assert refused not in UPLOADED
+    used = {word for word in UPLOADED.replace("(", " ").split() if word.startswith("@")}
     assert used == {
         "@aws_subscribe",
         "@aws_iam",
@@ -117,8 +137,8 @@ def test_nothing_that_appsync_refuses() -> None:
     }
 
 
-def test_who_may_use_what() -> None:
-    """Types are for all, mutations for IAM alone but for submissions, which are also for who signed in."""
+def test_which_authorization_modes_types_and_mutations_allow() -> None:
+    """Types allow all modes. Mutations allow IAM alone; submissions allow tokens as well."""
     types = {
         definition.name.value: definition
         for definition in parse(COMMITTED).definitions
@@ -127,9 +147,9 @@ def test_who_may_use_what() -> None:
     everyone = ["aws_iam", "aws_api_key", "aws_cognito_user_pools", "aws_oidc"]
     signed_in = ["aws_iam", "aws_cognito_user_pools", "aws_oidc"]
     for name, definition in types.items():
-        assert marks(definition) == (everyone[:1] if name == "Mutation" else everyone)
-    marked = {field.name.value: marks(field) for field in types["Mutation"].fields or ()}
-    assert {name: found for name, found in marked.items() if found} == {
+        assert modes(definition) == (everyone[:1] if name == "Mutation" else everyone)
+    of_fields = {field.name.value: modes(field) for field in types["Mutation"].fields or ()}
+    assert {name: found for name, found in of_fields.items() if found} == {
         "submitScore": signed_in,
         "submitScores": signed_in,
         "publishRankBucketChange": ["aws_iam"],
@@ -137,21 +157,21 @@ def test_who_may_use_what() -> None:
     }
 
 
-def marks(node: ObjectTypeDefinitionNode | FieldDefinitionNode) -> list[str]:
+def modes(node: ObjectTypeDefinitionNode | FieldDefinitionNode) -> list[str]:
     return [directive.name.value for directive in node.directives or ()]
 
 
-def test_only_appsyncs_scalars_are_used_undeclared() -> None:
+def test_only_appsyncs_scalars_are_not_declared() -> None:
     document = parse(COMMITTED)
     declared = {definition.name.value for definition in document.definitions if hasattr(definition, "name")}
     builtin = {"ID", "String", "Int", "Float", "Boolean"}
-    words = {word.strip("[]!:,()") for word in COMMITTED.split()}
+    words = {word.strip("[]!:,()") for word in UPLOADED.split()}
     assert {word for word in words if word.startswith("AWS")} == AWS_SCALARS
     assert not declared & (AWS_SCALARS | builtin)
 
 
-def test_each_subscription_argument_is_a_field_of_what_it_gives() -> None:
-    """AppSync matches subscribers by comparing the arguments with the fields of the mutation's result."""
+def test_each_subscription_argument_is_a_field_of_its_event() -> None:
+    """AppSync compares a subscription's arguments with the fields of the mutation's result."""
     types = {
         definition.name.value: definition
         for definition in parse(COMMITTED).definitions
@@ -166,25 +186,41 @@ def test_each_subscription_argument_is_a_field_of_what_it_gives() -> None:
         assert isinstance(result, NonNullTypeNode)
         assert print_ast(result.type) == print_ast(subscription.type)
         fields = {field.name.value for field in types[print_ast(subscription.type)].fields or ()}
-        assert {one.name.value for one in subscription.arguments or ()} <= fields
+        assert {argument.name.value for argument in subscription.arguments or ()} <= fields
 
 
-def test_everything_is_described() -> None:
+def test_everything_public_has_a_description() -> None:
     undescribed = []
-    for name, kind in schema._schema.type_map.items():
-        if is_introspection_type(kind) or name in {"ID", "String", "Int", "Float", "Boolean"}:
-            continue
-        if not kind.description:
-            undescribed.append(name)
-        if isinstance(kind, GraphQLObjectType | GraphQLInputObjectType):
-            for field_name, field in kind.fields.items():
-                if not field.description:
-                    undescribed.append(f"{name}.{field_name}")
-        if isinstance(kind, GraphQLObjectType):
-            undescribed += [
-                f"{name}.{field_name}({argument_name})"
-                for field_name, field in kind.fields.items()
-                for argument_name, argument in field.args.items()
-                if not argument.description
-            ]
+    for definition in parse(COMMITTED).definitions:
+        assert isinstance(
+            definition, EnumTypeDefinitionNode | InputObjectTypeDefinitionNode | ObjectTypeDefinitionNode
+        )
+        name = definition.name.value
+        nodes: dict[str, object] = {name: definition}
+        members = definition.values if isinstance(definition, EnumTypeDefinitionNode) else definition.fields
+        for member in members or ():
+            nodes[f"{name}.{member.name.value}"] = member
+            for argument in getattr(member, "arguments", None) or ():
+                nodes[f"{name}.{member.name.value}({argument.name.value})"] = argument
+        undescribed += [place for place, node in nodes.items() if not getattr(node, "description", None)]
     assert not undescribed
+
+
+def test_the_committed_descriptions_are_wrapped_and_else_as_introspection_gives_them() -> None:
+    assert max(map(len, COMMITTED.splitlines())) <= 110
+    assert descriptions(COMMITTED) <= descriptions(schema.as_str())
+
+
+def descriptions(text: str) -> set[str]:
+    return {" ".join(found.split()) for found in re.findall('"""(.*?)"""', text, re.DOTALL)}
+
+
+def test_the_uploaded_schema_differs_in_descriptions_alone() -> None:
+    assert print_ast(parse(UPLOADED)) == print_ast(visit(parse(COMMITTED), WithoutDescriptions()))
+
+
+def test_code_generators_can_build_the_schema() -> None:
+    """From both files: docs/appsync.graphql declares AppSync's own scalars and directives."""
+    built = build_schema(SDL)
+    assert validate_schema(built) == []
+    assert {directive.name for directive in built.directives} > {"aws_subscribe", "aws_iam", "aws_lambda"}

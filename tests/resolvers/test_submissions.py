@@ -1,4 +1,4 @@
-"""submitScore: what it keeps, and what it refuses, over HTTP and the real engine."""
+"""submitScore, over HTTP and the real engine."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -20,7 +20,7 @@ def board(api: Api) -> Api:
     return api
 
 
-def test_a_score_is_submitted(board: Api) -> None:
+def test_a_submission_returns_the_entry_and_the_previous_score(board: Api) -> None:
     first = board.submit(
         "p",
         "7",
@@ -55,7 +55,7 @@ def test_a_score_is_submitted(board: Api) -> None:
     assert entry["participant"]["displayName"] == "Pia"
 
 
-def test_one_value_needs_no_list(board: Api) -> None:
+def test_a_single_value_needs_no_list(board: Api) -> None:
     literal = board.data(
         'mutation { submitScore(input: {leaderboardId: "board", participantId: "p", score: "9011"})'
         " { entries { score { value number display } } } }"
@@ -65,7 +65,7 @@ def test_one_value_needs_no_list(board: Api) -> None:
     assert as_variable["entries"][0]["score"]["value"] == ["9012"]
 
 
-def test_a_composite_score_is_kept_exactly(api: Api) -> None:
+def test_a_composite_score_is_exact(api: Api) -> None:
     api.board(components=[{"name": "goals"}, {"name": "handicap", "kind": "DECIMAL", "order": "ASCENDING"}])
     submission = api.data(
         """mutation { submitScore(input: {
@@ -80,7 +80,7 @@ def test_a_composite_score_is_kept_exactly(api: Api) -> None:
 
 
 @pytest.mark.parametrize("score", [[""], ["abc"], ["NaN"], ["1e400"], ["1.5"], ["1", "2"], [], ["9" * 100]])
-def test_a_score_against_the_rules(board: Api, score: list[str]) -> None:
+def test_an_invalid_score_is_refused(board: Api, score: list[str]) -> None:
     error = board.error(SUBMIT, input={"leaderboardId": "board", "participantId": "p", "score": score})
     assert error["errorType"] == "InvalidScore"
     assert error["path"] == ["submitScore"]
@@ -104,7 +104,7 @@ def test_a_score_against_the_rules(board: Api, score: list[str]) -> None:
         ({"achievedAt": (datetime.now(UTC) + timedelta(days=2)).isoformat()}, "achievedAt"),
     ],
 )
-def test_a_submission_against_the_rules(board: Api, given: dict[str, str], field: str) -> None:
+def test_an_invalid_submission_is_refused(board: Api, given: dict[str, str], field: str) -> None:
     whole = {"leaderboardId": "board", "participantId": "p", "score": "1", **given}
     kind, message = board.refusal(SUBMIT, input=whole)
     assert kind == "InvalidInput"
@@ -129,7 +129,7 @@ def test_a_submission_against_the_rules(board: Api, given: dict[str, str], field
         True,
     ],
 )
-def test_a_time_that_is_none(board: Api, moment: object) -> None:
+def test_an_invalid_time_is_refused(board: Api, moment: object) -> None:
     error = board.error(
         SUBMIT,
         input={"leaderboardId": "board", "participantId": "p", "score": "1", "achievedAt": moment},
@@ -148,7 +148,7 @@ def test_a_time_that_is_none(board: Api, moment: object) -> None:
         ("2025-12-31T19:30:00-04:30", "2026-01-01T00:00:00Z"),
     ],
 )
-def test_a_time_with_its_offset(board: Api, moment: str, kept: str) -> None:
+def test_a_time_is_returned_in_utc(board: Api, moment: str, kept: str) -> None:
     (entry,) = board.submit("p", "1", achievedAt=moment)["entries"]
     assert entry["achievedAt"] == kept
 

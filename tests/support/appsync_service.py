@@ -1,8 +1,8 @@
-"""AppSync's half of a request, for tests: executes a query and calls the resolvers' Lambda as AppSync does.
+"""AppSync's part of a request, for tests: execute a query and call the resolvers' Lambda as AppSync does.
 
-From AWS's documentation: root fields and those of the resolver map call the Lambda; calls of one batched
-field that are due together come in one list; a nested call's source is what the parent's call returned; any
-other field is read from its parent by name; AWSJSON is parsed on the way in and written on the way out.
+From AWS's documentation: the fields of `appsync_fields.json` call the Lambda; concurrent calls of a batched
+field come in one list; a nested call's source is what the parent's call returned; any other field is read
+from its parent by name; AWSJSON is parsed in arguments and serialized in responses.
 """
 
 import asyncio
@@ -19,21 +19,15 @@ from local.roles import acting_as
 from resolvers.appsync import FIELDS
 
 IAM = {"accountId": "123456789012", "userArn": "arn:aws:sts::123456789012:assumed-role/game/server"}
-DECLARED = """
-scalar AWSDateTime
-scalar AWSJSON
-directive @aws_subscribe(mutations: [String!]!) on FIELD_DEFINITION
-directive @aws_iam on OBJECT | FIELD_DEFINITION
-directive @aws_api_key on OBJECT
-directive @aws_cognito_user_pools on OBJECT | FIELD_DEFINITION
-directive @aws_oidc on OBJECT | FIELD_DEFINITION
-"""
+ROOT = Path(__file__).parents[2]
+# AppSync's own definitions, and the schema.
+SDL = (ROOT / "docs/appsync.graphql").read_text() + (ROOT / "schema.graphql").read_text()
 
 Invoke = Callable[[Any], Any]
 
 
 class ResolverError(Exception):
-    """What `util.error` raises in the resolvers' response function."""
+    """The error that `util.error` raises in the resolvers' response function."""
 
     def __init__(self, message: str, error_type: str) -> None:
         super().__init__(message)
@@ -41,20 +35,19 @@ class ResolverError(Exception):
 
 
 class AppSync:
-    """Keeps the names of the fields that each invocation was for, in `invocations`."""
+    """Calls a Lambda and records the fields of each invocation in `invocations`."""
 
     def __init__(self, invoke: Invoke) -> None:
         self._invoke = invoke
         self.invocations: list[list[str]] = []
-        sdl = Path(__file__).parents[2].joinpath("schema.graphql").read_text()
-        self._schema = build_schema(DECLARED + sdl)
+        self._schema = build_schema(SDL)
         scalar: Any = self._schema.type_map["AWSJSON"]
         scalar.coerce_input_value = json.loads
         scalar.coerce_input_literal = lambda node: json.loads(node.value)
         scalar.coerce_output_value = partial(json.dumps, separators=(",", ":"), ensure_ascii=False)
 
     def ask(self, query: str, *, identity: dict[str, Any] | None = IAM, **variables: Any) -> dict[str, Any]:
-        """Give the whole response, as AppSync writes it."""
+        """Return the whole response as AppSync writes it."""
         return asyncio.run(self._ask(query, identity, variables))
 
     async def _ask(
@@ -62,29 +55,31 @@ class AppSync:
     ) -> dict[str, Any]:
         loaders: dict[tuple[str, str], DataLoader[Any, Any]] = {}
 
-        async def resolve(source: Any, info: GraphQLResolveInfo, **arguments: Any) -> Any:
-            of, field = info.parent_type.name, info.field_name
-            size = FIELDS.get(of, {}).get(field)
-            if size is None:
+        async def resolve(source: Any, info: GraphQLResolveInfo[Any], **arguments: Any) -> Any:
+            type_name, field = info.parent_type.name, info.field_name
+            max_batch_size = FIELDS.get(type_name, {}).get(field)
+            if max_batch_size is None:
                 return source[field]
             call = {
                 "arguments": arguments,
                 "identity": identity,
                 "source": source,
                 "info": {
-                    "parentTypeName": of,
+                    "parentTypeName": type_name,
                     "fieldName": field,
                     "selectionSetGraphQL": "".join(
                         print_ast(node.selection_set) for node in info.field_nodes if node.selection_set
                     ),
                 },
             }
-            if size == 0:
+            if max_batch_size == 0:
                 envelope = await self._call(call)
             else:
-                if (of, field) not in loaders:
-                    loaders[of, field] = DataLoader(self._call_batch, max_batch_size=size, cache=False)
-                envelope = await loaders[of, field].load(call)
+                if (type_name, field) not in loaders:
+                    loaders[type_name, field] = DataLoader(
+                        self._call_batch, max_batch_size=max_batch_size, cache=False
+                    )
+                envelope = await loaders[type_name, field].load(call)
             if envelope.get("errorMessage"):
                 raise ResolverError(envelope["errorMessage"], envelope["errorType"])
             return envelope["data"]
@@ -101,11 +96,11 @@ class AppSync:
 
     async def _call_batch(self, calls: list[dict[str, Any]]) -> list[Any]:
         self.invocations.append([call["info"]["fieldName"] for call in calls])
-        answers: list[Any] = await self._lambda(calls)
-        return answers
+        envelopes: list[Any] = await self._lambda(calls)
+        return envelopes
 
     async def _lambda(self, event: Any) -> Any:
-        """Cross the wire both ways, on a thread: the handler has a loop of its own."""
+        """Invoke with JSON both ways, on a thread, as the handler has a loop of its own."""
         with acting_as("api"):
             answer = await asyncio.to_thread(self._invoke, json.loads(json.dumps(event)))
         return json.loads(json.dumps(answer))

@@ -1,4 +1,4 @@
-"""A client of the GraphQL endpoint for tests: whole HTTP requests to the real application."""
+"""A client of the GraphQL endpoint for tests: HTTP requests to the real application."""
 
 import asyncio
 import json
@@ -9,8 +9,8 @@ import httpx
 from core.boards import Boards
 from core.storage.database import Database
 from local.roles import acting_as
-from resolvers.auth import Role
 from resolvers.http import build_app
+from resolvers.request.auth import Role
 
 KEYS = {"admin": Role.ADMIN, "public": Role.PUBLIC}
 SUBMIT = """
@@ -28,13 +28,13 @@ mutation ($input: SubmitScoreInput!) {
 
 
 class Api:
-    """Asks as ADMIN unless told otherwise."""
+    """Sends requests with the admin's key by default."""
 
     def __init__(self, db: Database, boards: Boards) -> None:
         self._app = build_app(db, boards, KEYS)
 
     def request(self, method: str, path: str = "/graphql", **parts: Any) -> httpx.Response:
-        """Make any request; `parts` are httpx's."""
+        """Send any request; `parts` are arguments of httpx."""
 
         async def send() -> httpx.Response:
             transport = httpx.ASGITransport(self._app)
@@ -45,8 +45,8 @@ class Api:
         return asyncio.run(send())
 
     def ask(self, query: str, *, key: str = "admin", **variables: Any) -> dict[str, Any]:
-        """Give the whole response."""
-        # json.dumps writes anything that JSON can say, lone surrogates too; httpx's own way does not.
+        """Return the whole response."""
+        # httpx's own JSON cannot write lone surrogates.
         body = json.dumps({"query": query, "variables": variables})
         headers = {"x-api-key": key, "content-type": "application/json"}
         answer = self.request("POST", content=body, headers=headers)
@@ -55,25 +55,25 @@ class Api:
         return response
 
     def data(self, query: str, **variables: Any) -> Any:
-        """Give the one root field of a response without errors."""
+        """Return the only root field of a response without errors."""
         response = self.ask(query, **variables)
         assert "errors" not in response, response["errors"]
         (value,) = response["data"].values()
         return value
 
     def error(self, query: str, *, key: str = "admin", **variables: Any) -> dict[str, Any]:
-        """Give the one error of a response."""
+        """Return the only error of a response."""
         (error,) = self.ask(query, key=key, **variables)["errors"]
         assert isinstance(error, dict)
         return error
 
     def refusal(self, query: str, *, key: str = "admin", **variables: Any) -> tuple[str, str]:
-        """Give the errorType and the message of the one error."""
+        """Return the errorType and the message of the only error."""
         error = self.error(query, key=key, **variables)
         return error["errorType"], error["message"]
 
     def board(self, board_id: str = "board", **rules: Any) -> None:
-        """Make a board."""
+        """Create a board."""
         query = "mutation ($input: CreateLeaderboardInput!) { createLeaderboard(input: $input) { id } }"
         self.data(query, input={"id": board_id, **rules})
 

@@ -23,9 +23,9 @@ from core.storage.tables import create_tables
 from local import sockets, tokens, web
 from local.engine import Engine
 from local.roles import ActingAs, enforce
-from resolvers.auth import Credentials
 from resolvers.http import Backend, serve
-from resolvers.hub import Hub
+from resolvers.request.auth import Credentials
+from resolvers.request.hub import Hub
 from tests.support.graphql_api import KEYS
 
 SECRET = "a secret of at least thirty-two bytes"

@@ -1,4 +1,4 @@
-"""Errors as clients see them: AppSync's shape, the core's words, and nothing of our inside."""
+"""Errors as clients see them: in AppSync's shape, and nothing about an internal failure."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -12,17 +12,17 @@ from core.domain.errors import LeaderboardError
 
 INTERNAL_FAILURE = "InternalFailure"
 INTERNAL_FAILURE_MESSAGE = "Something went wrong on our side; try again"
-# What a subscriber is told of a field that the publishing mutation did not select.
-_LEFT_OUT = "Cannot return null for non-nullable field"
+# What graphql-core reports to a subscriber for a field that the publish mutation did not select.
+_NOT_SELECTED = "Cannot return null for non-nullable field"
 
 _log = logging.getLogger(__name__)
 
 
 def describe(error: GraphQLError) -> dict[str, object]:
-    """Give one error of a response as AppSync would.
+    """Return an error of a response as AppSync writes it.
 
-    A refusal carries its word as `errorType`. A query that does not fit the schema has none, as on AppSync.
-    All else is our own failure, and says no more than that.
+    A refusal has its class name as `errorType`. A query that does not fit the schema has no type, as on
+    AppSync. Any other error is an InternalFailure with a fixed message.
     """
     locations = [
         {"line": location.line, "column": location.column, "sourceName": None}
@@ -45,42 +45,42 @@ def describe(error: GraphQLError) -> dict[str, object]:
     }
 
 
-def tell(error: Exception) -> tuple[str, str]:
-    """Give a failure's word and message for clients, and log it if it is our own."""
+def describe_exception(error: Exception) -> tuple[str, str]:
+    """Return an exception's `errorType` and message for clients; log it if it is unexpected."""
     if isinstance(error, LeaderboardError):
         return error.code, str(error)
-    _log.error("unforeseen error", exc_info=error)
+    _log.error("unexpected error", exc_info=error)
     return INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE
 
 
-def log_unforeseen(errors: Iterable[GraphQLError]) -> None:
-    """Log what is our own failure, with its traceback; a refusal is the caller's business.
+def log_unexpected(errors: Iterable[GraphQLError]) -> None:
+    """Log each unexpected error with its traceback, and no refusals.
 
-    One failure that many fields of an answer report, such as the ranks of a page, is logged once.
+    An error that many fields report, such as the ranks of a page, is logged once.
     """
     logged: list[Exception] = []
     for error in errors:
         cause = _cause(error)
-        if cause is None or isinstance(cause, LeaderboardError) or any(cause is one for one in logged):
+        if cause is None or isinstance(cause, LeaderboardError) or any(cause is other for other in logged):
             continue
         logged.append(cause)
-        _log.error("unforeseen error at %s", error.path, exc_info=cause)
+        _log.error("unexpected error at %s", error.path, exc_info=cause)
 
 
 class ErrorsOverSockets(SchemaExtension):
-    """Words errors as `describe` does where Strawberry writes them: their word is an extension."""
+    """Describes errors over graphql-transport-ws, where Strawberry writes them: the type is an extension."""
 
     def on_stream_result(self, result: StreamExecutionResult) -> Iterator[None]:
-        """Word the errors of one message."""
+        """Replace the errors of one message."""
         errors = getattr(result, "errors", None)
         if errors:
-            errors[:] = map(_worded, errors)
+            errors[:] = map(_described, errors)
         yield
 
 
-def _worded(error: GraphQLError) -> GraphQLError:
+def _described(error: GraphQLError) -> GraphQLError:
     described = describe(error)
-    if "errorType" not in described or error.message.startswith(_LEFT_OUT):
+    if "errorType" not in described or error.message.startswith(_NOT_SELECTED):
         return error
     return GraphQLError(
         str(described["message"]),
@@ -92,9 +92,9 @@ def _worded(error: GraphQLError) -> GraphQLError:
 
 
 def _cause(error: GraphQLError) -> Exception | None:
-    """Find what was raised at first; None where the query itself is at fault."""
+    """Return the exception that was raised first; None if the query itself is at fault."""
     cause: Exception | None = error
     while isinstance(cause, GraphQLError):
         cause = cause.original_error
-    # Which kind of operation it is, if any, is the query's fault too.
+    # Strawberry's own exceptions for a missing or ambiguous operation are the query's fault too.
     return None if isinstance(cause, CannotGetOperationTypeError | InvalidOperationTypeError) else cause

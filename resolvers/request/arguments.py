@@ -1,4 +1,4 @@
-"""Arguments that many fields share, and the difference between left out and null."""
+"""Arguments that many fields share, and how to read arguments that are omitted or null."""
 
 from typing import Annotated, TypeVar
 
@@ -15,34 +15,37 @@ DEFAULT_ARCHIVES_PAGE = 20
 
 BoardId = Annotated[strawberry.ID, strawberry.argument(description="The board's id.")]
 ParticipantId = Annotated[strawberry.ID, strawberry.argument(description="The participant's id.")]
-Limit = Annotated[int | None, strawberry.argument(description="How many to give at most; at least 1.")]
+Limit = Annotated[
+    int | None, strawberry.argument(description="The most items to return, from 1; the default if null.")
+]
 NextToken = Annotated[
-    str | None, strawberry.argument(description="The previous page's nextToken; left out for the first page.")
+    str | None,
+    strawberry.argument(description="The nextToken of the page before; omitted for the first page."),
 ]
 Period = Annotated[
     str | None,
     strawberry.argument(
-        description="all-time (the default), daily, weekly or monthly for the current one, "
-        "or a key such as daily-2026-11-30."
+        description="all-time (the default); daily, weekly or monthly for the current period; "
+        "or an explicit key such as daily-2026-11-30."
     ),
 ]
 
 
 def given(value: T | None) -> T | None:
-    """Read an optional argument: left out means the same as null."""
+    """Return an optional argument; None if it is omitted or null."""
     return None if value is strawberry.UNSET else value
 
 
 def or_default(value: T | None, default: T) -> T:
-    """Read an optional argument that has a default: null means the default too."""
+    """Return an argument that has a default; null means the default too."""
     return default if value is None else value
 
 
 def or_kept(value: T | None) -> T | model.Unset:
-    """Read a field of an update that cannot be cleared: left out or null keeps what is there."""
+    """Return a field of an update that cannot be cleared; omitted or null leaves the value unchanged."""
     return model.UNSET if value is strawberry.UNSET or value is None else value
 
 
 def change(value: T | None) -> T | model.Unset | None:
-    """Read a field of an update: left out keeps what is there, null clears it."""
+    """Return a field of an update; omitted leaves the value unchanged, null clears it."""
     return model.UNSET if value is strawberry.UNSET else value

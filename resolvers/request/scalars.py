@@ -1,4 +1,4 @@
-"""AppSync's own scalars: AWSDateTime and AWSJSON."""
+"""AppSync's scalars AWSDateTime and AWSJSON."""
 
 import re
 from datetime import UTC, datetime
@@ -17,10 +17,10 @@ _RFC_3339 = re.compile(
 
 
 def parse_date_time(value: object) -> datetime:
-    """Read an RFC 3339 time with its offset, as UTC; what is finer than a microsecond is cut off.
+    """Parse an RFC 3339 time with its offset; return it in UTC, cut to microseconds.
 
     Raises:
-        InvalidInput: it is no such time.
+        InvalidInput: the value is not such a time.
     """
     if isinstance(value, str) and _RFC_3339.fullmatch(value):
         try:
@@ -31,15 +31,15 @@ def parse_date_time(value: object) -> datetime:
 
 
 def format_date_time(moment: datetime) -> str:
-    """Write a time as AppSync does: in UTC, with a Z."""
+    """Format a time as AppSync does: in UTC, with a Z."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def parse_json(value: object) -> str:
-    """Let a string pass, as it is; whether it holds JSON, and how long it may be, the core checks.
+    """Return a string as it is; the core checks that it holds JSON and how long it is.
 
     Raises:
-        InvalidInput: it is no string.
+        InvalidInput: the value is not a string.
     """
     if isinstance(value, str):
         return value
@@ -49,11 +49,11 @@ def parse_json(value: object) -> str:
 SCALARS: dict[object, ScalarDefinition] = {
     datetime: strawberry.scalar(
         name="AWSDateTime",
-        description="A time in RFC 3339 with its offset; answers are in UTC.",
+        description="An RFC 3339 time with its offset; always in UTC in a response.",
         serialize=format_date_time,
         parse_value=parse_date_time,
     ),
     AWSJSON: strawberry.scalar(
-        name="AWSJSON", description="JSON, as a string.", serialize=str, parse_value=parse_json
+        name="AWSJSON", description="JSON as a string.", serialize=str, parse_value=parse_json
     ),
 }

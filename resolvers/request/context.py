@@ -1,4 +1,4 @@
-"""What one request's resolvers share."""
+"""The context that the resolvers of one request share."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,18 +10,18 @@ import strawberry
 from core.boards import Boards, OpenBoards
 from core.records.audit import AuditContext
 from core.storage.database import Database
-from resolvers.auth import Caller, Role
-from resolvers.hub import Events, Hub, Reader
-from resolvers.rank_loader import RankLoader, rank_loader
+from resolvers.request.auth import Caller, Role
+from resolvers.request.hub import Events, Hub, Reader
+from resolvers.request.rank_loader import RankLoader, rank_loader
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True, kw_only=True)
 class Context:
-    """The caller, and the way to the data: clients are shown no board that is closed to them.
+    """The caller and the data; a client's `boards` leave out those that clients may not see.
 
-    Over a socket, `reader` is its measure, and `acknowledge` tells the client that a subscription began.
+    Over a WebSocket, `reader` bounds the connection's backlog, and `acknowledge` confirms a subscription.
     """
 
     db: Database
@@ -38,16 +38,16 @@ class Context:
         self.ranks = rank_loader(self.db)
 
     def now(self) -> datetime:
-        """Give the present instant, in UTC."""
+        """Return the present time in UTC."""
         return datetime.now(UTC)
 
     def audit(self, reason: str | None = None) -> AuditContext:
-        """Say for the record who does something now, and why."""
+        """Return the audit context of a change by the caller, now."""
         return AuditContext(actor=self.caller.name, at=self.now(), reason=reason)
 
     async def subscribe(self, kind: type[T], arguments: Mapping[str, object]) -> Events[T]:
-        """Begin a subscription: no event is missed from when it is acknowledged."""
-        assert self.reader is not None  # noqa: S101 - SubscriptionsBySocket sees to that
+        """Begin a subscription, then acknowledge it; every event after that is received."""
+        assert self.reader is not None  # noqa: S101 - SubscriptionsBySocket refuses others
         events = self.hub.subscribe(kind, arguments, self.reader)
         if self.acknowledge is not None:
             try:

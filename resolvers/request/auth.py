@@ -1,4 +1,4 @@
-"""Who calls, and what they may do."""
+"""Callers: their roles, their credentials, and what they may do."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from core.domain.model import Board, ClientAccess
 
 
 class Role(Enum):
-    """What a caller is: PUBLIC reads, a PARTICIPANT also submits where a board allows it, ADMIN does all."""
+    """What callers may do: PUBLIC reads; PARTICIPANT also submits where a board allows it; ADMIN does all."""
 
     PUBLIC = "PUBLIC"
     PARTICIPANT = "PARTICIPANT"
@@ -22,17 +22,17 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls; `participant_id` is whom a PARTICIPANT signed in as, `name` is for the audit record."""
+    """A caller: `participant_id` is the signed-in PARTICIPANT's own, `name` goes into audit records."""
 
     role: Role
     participant_id: str | None = None
     name: str = "unknown"
 
     def check_submits(self, board: Board, participant_id: str) -> None:
-        """Refuse a submission that this caller may not make.
+        """Refuse a submission that the caller may not make.
 
         Raises:
-            Unauthorized: naming the field.
+            Unauthorized: the board takes none from clients, or it is for someone else.
         """
         if self.role is Role.ADMIN:
             return
@@ -43,33 +43,33 @@ class Caller:
 
 
 class NotAuthenticated(Exception):
-    """Nothing in a request says who calls, or what says so is not valid; its message is AppSync's."""
+    """Credentials are missing or not valid; the message is the one that AppSync gives."""
 
 
 CALLER_HEADER = "x-leaderboard-caller"
 
-# Gives the participant that a token was made for; raises ValueError if it is not valid.
+# Returns the participant's id from a token; raises ValueError if the token is not valid.
 ReadToken = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a server takes as proof of who calls: API keys, and tokens where it can read them."""
+    """The API keys that a server accepts, and how it reads tokens, if it does."""
 
     keys: Mapping[str, Role]
     read_token: ReadToken | None = None
 
     def caller(self, headers: Mapping[str, Any]) -> Caller:
-        """Know the caller by `x-api-key` or `authorization`; the headers' names are in lower case.
+        """Return the caller by the header `x-api-key` or `authorization`; names are in lower case.
 
         Raises:
-            NotAuthenticated: neither is there, or what is there is not valid.
+            NotAuthenticated: both are missing, or the one given is not valid.
         """
         key, token = headers.get("x-api-key"), headers.get("authorization")
         if isinstance(key, str):
             role = self.keys.get(key)
             if role is not None:
-                # Whoever may do everything may also say who they are.
+                # Only an ADMIN's name reaches the audit, and an ADMIN may choose it.
                 return Caller(role, name=headers.get(CALLER_HEADER) or role.value.lower())
         elif isinstance(token, str) and self.read_token is not None:
             try:
@@ -82,14 +82,14 @@ class Credentials:
 
 
 class _Only(FieldExtension):
-    """Refuses a field to all roles but some, before its resolver runs."""
+    """Refuses a field to other roles before its resolver runs."""
 
     roles: ClassVar[frozenset[Role]]
 
     async def resolve_async(
         self, next_: Callable[..., Awaitable[Any]], source: object, info: strawberry.Info, **kwargs: object
     ) -> object:
-        """Resolve the field, or raise Unauthorized in AppSync's words."""
+        """Resolve the field, or raise Unauthorized with AppSync's message."""
         if info.context.caller.role not in self.roles:
             raise Unauthorized(
                 f"Not Authorized to access {info.field_name} on type {info._raw_info.parent_type}"
@@ -104,6 +104,6 @@ class AdminOnly(_Only):
 
 
 class SignedIn(_Only):
-    """Refuses a field to who has but the public key."""
+    """Refuses a field to callers that have only the public key."""
 
     roles = frozenset({Role.ADMIN, Role.PARTICIPANT})

@@ -1,0 +1,1 @@
+"""What resolvers work with: caller, arguments, scalars, errors, ranks, and the hub of subscriptions."""
