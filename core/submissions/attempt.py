@@ -30,12 +30,15 @@ SourceNumber = tuple[str, int]  # an ordered source, such as an import, and the 
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptResult:
-    """What an attempt led to: the entry's items before and after it, empty where there is no entry."""
+class Decision:
+    """What an attempt makes of an entry: its items before and after, empty where there is no entry.
+
+    `write` turns one into the other; without it the attempt is not accepted.
+    """
 
     before: Item
     after: Item
-    accepted: bool
+    write: EntryWrite | None = None
     duplicate: bool = False
 
 
@@ -72,24 +75,23 @@ class Attempt:
             now_ms=now_ms,
         )
 
-    def decide(self, item: Item, flags: ModerationFlags, now_ms: int) -> EntryWrite | AttemptResult:
-        """Return the write that applies the submission to `item`, on condition that the item is unchanged.
+    def decide(self, item: Item, flags: ModerationFlags, now_ms: int) -> Decision:
+        """Return what the submission makes of `item`; the write's condition is that the item is unchanged.
 
-        Returns a result instead where there is nothing to write. That is final, so the item must have been
-        read consistently.
+        Not to be accepted is final, so the item must have been read consistently.
 
         Raises:
             InvalidScore: a sum leaves its component's bounds.
             EntryRemoved: the participant was removed after the score was achieved.
         """
         if self.sequence and _sources(item).get(_source_id(self.sequence), 0) >= self.sequence[1]:
-            return AttemptResult(item, item, accepted=False, duplicate=True)
+            return Decision(item, item, duplicate=True)
         for removed in (flags.removed_at, removed_at(item)):
             check_not_removed(removed, self.achieved_at)
         entry = self.entry(item)
         standing = next_standing(self.board, entry, self.score, self.achieved_at)
         if standing is None:
-            return AttemptResult(item, item, accepted=False)
+            return Decision(item, item)
         values: Key = {}
         condition = "attribute_not_exists(participant)"
         if entry is not None:
@@ -99,16 +101,16 @@ class Attempt:
             condition += " OR (attribute_not_exists(rank_key) AND version = :version)"
             values = {":version": item["version"]}
         hidden = entry.hidden if entry else flags.hidden
-        return self._write(standing, condition, values, before=item, hidden=hidden, now_ms=now_ms)
+        write = self._write(standing, condition, values, before=item, hidden=hidden, now_ms=now_ms)
+        return self.decision(write, item)
 
-    def result(self, write: EntryWrite, before: Item) -> AttemptResult:
-        """Return the result of a write that was made."""
+    def decision(self, write: EntryWrite, before: Item) -> Decision:
+        """Return the decision that a write of this attempt carries out on an item."""
         counted_up = {
             name: {"N": str(int(before[name]["N"]) + 1 if name in before else 1)}
             for name in ("version", "submissions")
         }
-        after = {**before, **write.key, **counted_up, **(write.after or {})}
-        return AttemptResult(before, after, accepted=True)
+        return Decision(before, {**before, **write.key, **counted_up, **(write.after or {})}, write)
 
     def has_written(self, item: Item) -> bool:
         """Return whether an entry stands as this attempt wrote it."""

@@ -15,13 +15,13 @@ from core.domain.errors import Throttled
 from core.domain.keys import split_standings
 from core.domain.model import Board, SubmitResult
 from core.domain.periods import ALL_TIME
-from core.entries.write import EntryWrite, Item, write_entries, write_entry
+from core.entries.write import Item, write_entries, write_entry
 from core.records.flags import NO_FLAGS, ModerationFlags
 from core.storage.backoff import back_off
 from core.storage.clock import now_ms
 from core.storage.database import Database, batch_get
 from core.storage.parallel import run_all
-from core.submissions.attempt import Attempt, AttemptResult
+from core.submissions.attempt import Attempt, Decision
 from core.submissions.receipts import IdentifiedSubmission, Receipt
 
 _TRIES = 100
@@ -29,15 +29,19 @@ _BUSY = "too many submissions for one participant at once; nothing was stored, t
 
 
 @dataclass(slots=True)
-class Known:
+class Snapshot:
     """What was read of a participant: flags, and entries by period as they were last read or written."""
 
     flags: ModerationFlags = NO_FLAGS
     entries: dict[str, Item] = field(default_factory=dict)
 
+    def item(self, attempt: Attempt) -> Item:
+        """Return the item of an attempt's entry, empty if there is none."""
+        return self.entries.get(attempt.period, {})
+
 
 def submit_unread(db: Database, attempts: Sequence[Attempt], flags: ModerationFlags) -> SubmitResult:
-    """Make each attempt of policy BEST without reading its entry first.
+    """Make each attempt of policy BEST in a write of its own, without reading its entry first.
 
     Raises:
         EntryRemoved: the participant was removed after the score was achieved.
@@ -45,13 +49,12 @@ def submit_unread(db: Database, attempts: Sequence[Attempt], flags: ModerationFl
 
     Costs one conditional UpdateItem for each; more where an entry is hidden and `flags` do not say so.
     """
-    return _submit_result(
-        attempts, run_all([partial(_make_unread, db, attempt, flags) for attempt in attempts])
-    )
+    decisions = run_all([partial(_make_unread, db, attempt, flags) for attempt in attempts])
+    return _submit_result(attempts, decisions)
 
 
-def submit_apart(db: Database, attempts: Sequence[Attempt], known: Known) -> SubmitResult:
-    """Make each attempt in a write of its own, and note in `known` what stands then.
+def submit_apart(db: Database, attempts: Sequence[Attempt], snapshot: Snapshot) -> SubmitResult:
+    """Make each attempt in a write of its own, and note in `snapshot` what stands then.
 
     Raises:
         InvalidScore: a sum leaves its component's bounds.
@@ -60,20 +63,17 @@ def submit_apart(db: Database, attempts: Sequence[Attempt], known: Known) -> Sub
 
     Costs a conditional UpdateItem for each entry that changes, and one for each time that it lost a race.
     """
-    results = run_all(
-        [
-            partial(_make, db, attempt, known.entries.get(attempt.period, {}), known.flags)
-            for attempt in attempts
-        ]
+    decisions = run_all(
+        [partial(_make, db, attempt, snapshot.item(attempt), snapshot.flags) for attempt in attempts]
     )
-    known.entries |= _items_after(attempts, results)
-    return _submit_result(attempts, results)
+    snapshot.entries |= _items_after(attempts, decisions)
+    return _submit_result(attempts, decisions)
 
 
 def submit_together(
-    db: Database, attempts: Sequence[Attempt], known: Known, identified: IdentifiedSubmission | None
+    db: Database, attempts: Sequence[Attempt], snapshot: Snapshot, identified: IdentifiedSubmission | None
 ) -> SubmitResult:
-    """Make all attempts or none in one transaction, and note in `known` what stands then.
+    """Make all attempts or none in one transaction, and note in `snapshot` what stands then.
 
     Raises:
         InvalidScore: a sum leaves its component's bounds in one of the periods.
@@ -83,32 +83,23 @@ def submit_together(
 
     Costs two write units a KB for each entry that changes and for the receipt.
     """
-    board, participant_id = attempts[0].board, attempts[0].participant_id
+    board = attempts[0].board
     periods = tuple(attempt.period for attempt in attempts)
     for number in range(_TRIES):
         now = now_ms()
-        steps = [
-            attempt.decide(known.entries.get(attempt.period, {}), known.flags, now) for attempt in attempts
-        ]
-        writes = {
-            period: step for period, step in zip(periods, steps, strict=True) if isinstance(step, EntryWrite)
-        }
-        results = [
-            attempt.result(step, step.before or {}) if isinstance(step, EntryWrite) else step
-            for attempt, step in zip(attempts, steps, strict=True)
-        ]
-        result = _submit_result(attempts, results)
+        decisions = [attempt.decide(snapshot.item(attempt), snapshot.flags, now) for attempt in attempts]
+        result = _submit_result(attempts, decisions)
         receipt = Receipt(result.accepted, result.previous_score, periods)
         also = identified.put(db, receipt) if identified else None
+        writes = {period: made.write for period, made in zip(periods, decisions, strict=True) if made.write}
         failed = write_entries(db, board, list(writes.values()), also)
         if failed is None:
-            known.entries |= _items_after(attempts, results)
+            snapshot.entries |= _items_after(attempts, decisions)
             return result
         if identified and failed[-1] is not None:
-            return repeat(db, board, participant_id, identified.read(failed[-1]))
-        known.entries |= {
-            period: item for period, item in zip(writes, failed, strict=False) if item is not None
-        }
+            return repeat(db, board, attempts[0].participant_id, identified.read(failed[-1]))
+        found = zip(writes, failed, strict=False)  # without the receipt, which is last
+        snapshot.entries |= {period: item for period, item in found if item is not None}
         back_off(number)
     raise Throttled(_BUSY)
 
@@ -134,50 +125,48 @@ def repeat(db: Database, board: Board, participant_id: str, receipt: Receipt) ->
     )
 
 
-def _make_unread(db: Database, attempt: Attempt, flags: ModerationFlags) -> AttemptResult:
-    result = _execute(db, attempt, attempt.write_if_better(flags, now_ms()))
-    return result if result.accepted else _make(db, attempt, result.after, flags)
+def _make_unread(db: Database, attempt: Attempt, flags: ModerationFlags) -> Decision:
+    write = attempt.write_if_better(flags, now_ms())
+    before, found = write_entry(db, attempt.board, write)
+    if found is None:
+        return attempt.decision(write, before)
+    if attempt.has_written(found):
+        return Decision({}, found, write)
+    return _make(db, attempt, found, flags)
 
 
-def _make(db: Database, attempt: Attempt, item: Item, flags: ModerationFlags) -> AttemptResult:
+def _make(db: Database, attempt: Attempt, item: Item, flags: ModerationFlags) -> Decision:
     """Decide on `item` and write if the entry is unchanged; on conflict decide again on the item found."""
     for number in range(_TRIES):
-        step = attempt.decide(item, flags, now_ms())
-        if isinstance(step, AttemptResult):
-            return step
-        result = _execute(db, attempt, step)
-        if result.accepted:
-            return result
-        item = result.after
+        decision = attempt.decide(item, flags, now_ms())
+        if decision.write is None:
+            return decision
+        _, found = write_entry(db, attempt.board, decision.write)
+        # The AWS client sends a write again whose answer was lost, and then finds this very write.
+        if found is None or attempt.has_written(found):
+            return decision
+        item = found
         back_off(number)
     raise Throttled(_BUSY)
 
 
-def _execute(db: Database, attempt: Attempt, write: EntryWrite) -> AttemptResult:
-    before, found = write_entry(db, attempt.board, write)
-    if found is None:
-        return attempt.result(write, before)
-    # The AWS client sends a write again whose answer was lost: then it finds itself.
-    return AttemptResult(write.before or {}, found, accepted=attempt.has_written(found))
+def _items_after(attempts: Sequence[Attempt], decisions: Sequence[Decision]) -> dict[str, Item]:
+    return {attempt.period: decision.after for attempt, decision in zip(attempts, decisions, strict=True)}
 
 
-def _items_after(attempts: Sequence[Attempt], results: Sequence[AttemptResult]) -> dict[str, Item]:
-    return {attempt.period: result.after for attempt, result in zip(attempts, results, strict=True)}
-
-
-def _submit_result(attempts: Sequence[Attempt], results: Sequence[AttemptResult]) -> SubmitResult:
+def _submit_result(attempts: Sequence[Attempt], decisions: Sequence[Decision]) -> SubmitResult:
     previous = None
     entries = []
-    for attempt, result in zip(attempts, results, strict=True):
-        entry = attempt.entry(result.after)
+    for attempt, decision in zip(attempts, decisions, strict=True):
+        entry = attempt.entry(decision.after)
         if entry:
             entries.append(entry)
         if attempt.period == ALL_TIME:
-            before = attempt.entry(result.before) if result.accepted else entry
+            before = attempt.entry(decision.before)
             previous = before.score if before else None
     return SubmitResult(
-        accepted=any(result.accepted for result in results),
-        duplicate=all(result.duplicate for result in results),
+        accepted=any(decision.write for decision in decisions),
+        duplicate=all(decision.duplicate for decision in decisions),
         entries=tuple(entries),
         previous_score=previous,
     )

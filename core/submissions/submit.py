@@ -29,11 +29,11 @@ from core.records.flags import NO_FLAGS, ModerationFlags, read_flags
 from core.storage.database import Database, batch_get
 from core.storage.parallel import run_all
 from core.submissions.attempt import Attempt, SourceNumber
-from core.submissions.per_period import Known, repeat, submit_apart, submit_together, submit_unread
+from core.submissions.per_period import Snapshot, repeat, submit_apart, submit_together, submit_unread
 from core.submissions.receipts import IdentifiedSubmission
 
 # A clock may run a little fast, but a score from the future would hold its place against honest ones.
-MAX_CLOCK_SKEW = timedelta(minutes=5)
+_MAX_CLOCK_SKEW = timedelta(minutes=5)
 # Refusals that concern one submission alone, and would be the same again.
 _REFUSALS = (InvalidScore, InvalidInput, LeaderboardClosed, EntryRemoved, SubmissionConflict)
 
@@ -84,8 +84,8 @@ def submit_score(db: Database, board: Board, submission: Submission, *, now: dat
     ):
         flags = _read_flags(db, board, {submission.participant_id})
         return submit_unread(db, checked.attempts, flags.get(submission.participant_id, NO_FLAGS))
-    known, receipts = _read(db, board, [checked])
-    return _submit(db, board, checked, known[submission.participant_id], receipts)
+    snapshots, receipts = _read(db, board, [checked])
+    return _submit(db, board, checked, snapshots[submission.participant_id], receipts)
 
 
 def submit_scores(
@@ -114,14 +114,14 @@ def submit_scores(
             outcomes[index] = refusal
         else:
             by_participant.setdefault(submission.participant_id, []).append((index, checked))
-    known, receipts = _read(
+    snapshots, receipts = _read(
         db, board, [checked for indexed in by_participant.values() for _, checked in indexed]
     )
 
     def submit_those_of(participant_id: str) -> None:
         for index, checked in by_participant[participant_id]:
             try:
-                outcomes[index] = _submit(db, board, checked, known[participant_id], receipts)
+                outcomes[index] = _submit(db, board, checked, snapshots[participant_id], receipts)
             except _REFUSALS as refusal:
                 outcomes[index] = refusal
             except Exception as failure:  # for the caller to judge; other participants' go on
@@ -134,7 +134,10 @@ def submit_scores(
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """A submission whose fields keep the rules. Without a receipt, `refusal` holds for one that has an id."""
+    """A submission whose fields keep the rules. `refusal` is why one with an id has no attempts.
+
+    It is refused for that only if there is no receipt: an earlier try may have been accepted in time.
+    """
 
     participant_id: str
     attempts: Sequence[Attempt]
@@ -157,7 +160,7 @@ def _check(board: Board, submission: Submission, now: datetime) -> _Checked:
         check_display_name(submission.display_name)
     if submission.metadata is not None:
         check_metadata(submission.metadata)
-    achieved_at = check_achieved_at(submission.achieved_at, now)
+    achieved_at = _instant(submission.achieved_at, now)
     score = parse_score(board.components, submission.score)
     attempts: Sequence[Attempt] = ()
     refusal = None
@@ -174,24 +177,6 @@ def _check(board: Board, submission: Submission, now: datetime) -> _Checked:
         body = (submission.participant_id, score, given_at, submission.display_name, submission.metadata)
         identified = IdentifiedSubmission(board, submission.submission_id, body, now)
     return _Checked(submission.participant_id, attempts, identified, refusal)
-
-
-def check_achieved_at(achieved_at: datetime | None, now: datetime) -> datetime:
-    """Return the instant that a score counts from: now, or what the caller says unless it lies ahead.
-
-    Raises:
-        InvalidInput: the instant has no offset, or lies in the future.
-    """
-    if achieved_at is None:
-        return now.astimezone(UTC)
-    if achieved_at.tzinfo is None:
-        raise InvalidInput("achievedAt: must have an offset, such as 2026-11-30T12:00:00Z")
-    if achieved_at > now + MAX_CLOCK_SKEW:
-        raise InvalidInput(f"achievedAt: must not be more than {MAX_CLOCK_SKEW.seconds} s ahead of now")
-    try:
-        return achieved_at.astimezone(UTC)
-    except OverflowError:
-        raise InvalidInput("achievedAt: must be from year 1 on, in UTC") from None
 
 
 def _attempts(
@@ -213,33 +198,44 @@ def _attempts(
     ]
 
 
+def _instant(achieved_at: datetime | None, now: datetime) -> datetime:
+    """Return the instant that a score counts from: now, or what the caller says unless it lies ahead."""
+    if achieved_at is None:
+        return now.astimezone(UTC)
+    if achieved_at.tzinfo is None:
+        raise InvalidInput("achievedAt: must have an offset, such as 2026-11-30T12:00:00Z")
+    if achieved_at > now + _MAX_CLOCK_SKEW:
+        raise InvalidInput(f"achievedAt: must not be more than {_MAX_CLOCK_SKEW.seconds} s ahead of now")
+    try:
+        return achieved_at.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput("achievedAt: must be from year 1 on, in UTC") from None
+
+
 def _read(
     db: Database, board: Board, submissions: Sequence[_Checked]
-) -> tuple[dict[str, Known], dict[str, Item]]:
-    """Read what is known of each participant, and the receipts that there are, in one round trip."""
-    entry_keys = [
-        entry_key(board, period, participant_id)
-        for participant_id, period in {
-            (attempt.participant_id, attempt.period)
-            for checked in submissions
-            for attempt in checked.attempts
-        }
-    ]
+) -> tuple[dict[str, Snapshot], dict[str, Item]]:
+    """Read each participant's snapshot, and the receipts that there are, in one round trip."""
+    entry_keys = {
+        (attempt.participant_id, attempt.period): entry_key(board, attempt.period, attempt.participant_id)
+        for checked in submissions
+        for attempt in checked.attempts
+    }
     names = {checked.identified.name for checked in submissions if checked.identified}
-    known = {checked.participant_id: Known() for checked in submissions}
-    scores, receipts = db.tables.scores, db.tables.receipts
+    participants = {checked.participant_id for checked in submissions}
     reads: list[Callable[[], Any]] = [
-        partial(batch_get, db, scores, entry_keys, consistent=True),
-        partial(batch_get, db, receipts, [{"receipt": {"S": name}} for name in names], consistent=True),
-        partial(_read_flags, db, board, known.keys()),
+        partial(batch_get, db, db.tables.scores, list(entry_keys.values()), consistent=True),
+        partial(
+            batch_get, db, db.tables.receipts, [{"receipt": {"S": name}} for name in names], consistent=True
+        ),
+        partial(_read_flags, db, board, participants),
     ]
-    entry_items, receipt_items, flags = run_all(reads)
-    for item in entry_items:
+    entries, receipts, flags = run_all(reads)
+    snapshots = {participant: Snapshot(flags.get(participant, NO_FLAGS)) for participant in participants}
+    for item in entries:
         _, period, _ = split_standings(item["standings"]["S"])
-        known[item["participant"]["S"]].entries[period] = item
-    for participant_id in flags:
-        known[participant_id].flags = flags[participant_id]
-    return known, {item["receipt"]["S"]: item for item in receipt_items}
+        snapshots[item["participant"]["S"]].entries[period] = item
+    return snapshots, {item["receipt"]["S"]: item for item in receipts}
 
 
 def _read_flags(db: Database, board: Board, participant_ids: Collection[str]) -> dict[str, ModerationFlags]:
@@ -253,7 +249,7 @@ def _read_flags(db: Database, board: Board, participant_ids: Collection[str]) ->
 
 
 def _submit(
-    db: Database, board: Board, checked: _Checked, known: Known, receipts: Mapping[str, Item]
+    db: Database, board: Board, checked: _Checked, snapshot: Snapshot, receipts: Mapping[str, Item]
 ) -> SubmitResult:
     """Answer a retry, or make the attempts."""
     identified = checked.identified
@@ -263,5 +259,5 @@ def _submit(
     if checked.refusal is not None:
         raise checked.refusal
     if identified is None and (board.policy is not ScorePolicy.SUM or len(checked.attempts) == 1):
-        return submit_apart(db, checked.attempts, known)
-    return submit_together(db, checked.attempts, known, identified)
+        return submit_apart(db, checked.attempts, snapshot)
+    return submit_together(db, checked.attempts, snapshot, identified)
