@@ -1,0 +1,120 @@
+"""Boards in storage: what a change costs, what happens when two change one board, what clients see."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from core.boards import Boards
+from core.domain.board import define_board
+from core.domain.errors import LeaderboardNotFound, Throttled
+from core.domain.model import Board, ClientAccess
+from core.records.audit import AuditContext, all_records
+from core.records.jobs import pending_jobs
+from core.storage.database import Database, metered
+from tests.support.wire import Request, intercept
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+AUDIT = AuditContext("ops", NOW, "cheats")
+
+
+@pytest.fixture
+def board(boards: Boards) -> Board:
+    return boards.create(define_board(id="board", now=NOW))
+
+
+def another_process(db: Database) -> Boards:
+    return Boards(db, cache_seconds=0)
+
+
+# Costs
+
+
+def test_a_change_costs_a_consistent_read_and_one_write(db: Database, boards: Boards, board: Board) -> None:
+    with metered() as meter:
+        boards.update("board", board.version, title="one")
+    assert (meter.requests, meter.read_units, meter.write_units) == (
+        2,
+        1,
+        2 + 2,
+    )  # 2 KB, and their copy on the index
+    with metered() as meter:
+        boards.close("board", AUDIT)
+    assert (meter.requests, meter.read_units, meter.write_units) == (2, 1, 4 + 2 + 2)  # with the audit record
+    with metered() as meter:
+        assert boards.close("board", replace(AUDIT, reason="again")).closed
+    assert (meter.requests, meter.read_units, meter.write_units) == (1, 1, 0)
+    assert [record.reason for record in all_records(db, "board")] == ["cheats"]
+    with metered() as meter:
+        boards.delete("board", AUDIT)
+    assert (meter.requests, meter.read_units) == (2, 1)
+
+
+# Optimistic changes
+
+
+def test_closing_and_deleting_start_again_when_another_writer_is_faster(
+    db: Database, boards: Boards, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    titles = ["two", "one"]
+
+    def change_title(operation: str, _: Request) -> None:
+        if operation == "TransactWriteItems" and titles:
+            title = titles.pop()
+            another_process(db).update("board", boards.get("board").version, title=title)
+
+    intercept(monkeypatch, db, change_title)
+    closed = boards.close("board", AUDIT)
+    assert (closed.title, closed.closed, closed.version) == ("two", True, board.version + 3)
+    assert another_process(db).get("board") == closed
+    titles.append("three")
+    assert boards.delete("board", AUDIT).title == "three"
+    with pytest.raises(LeaderboardNotFound):
+        another_process(db).get("board")
+    assert [record.action for record in all_records(db, "board")] == ["DELETE", "CLOSE"]
+
+
+def test_a_change_that_loses_every_race_is_throttled_and_stores_nothing(
+    db: Database, boards: Boards, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change_title(operation: str, _: Request) -> None:
+        if operation == "TransactWriteItems":
+            another_process(db).update("board", boards.get("board").version, title="faster")
+
+    with monkeypatch.context() as patch:
+        intercept(patch, db, change_title)
+        for change in (boards.close, boards.delete):
+            with pytest.raises(Throttled):
+                change("board", AUDIT)
+    stored = another_process(db).get("board")
+    assert (stored.title, stored.closed) == ("faster", False)
+    assert list(all_records(db, "board")) == pending_jobs(db) == []
+
+
+# What clients see
+
+
+def test_clients_see_no_board_that_is_closed_to_them(boards: Boards, board: Board) -> None:
+    secret = boards.create(define_board(id="secret", now=NOW, client_access=ClientAccess.NONE))
+    clients = boards.for_clients()
+    assert clients.get("board") == board
+    with pytest.raises(LeaderboardNotFound):
+        clients.get("secret")
+    assert list(clients.get_many(["board", "secret"])) == ["board"]
+    assert clients.get_generation("secret", secret.generation) is None
+    first = clients.page(1)
+    assert [shown.id for shown in first.items] == ["board"]
+    assert clients.page(1, first.next_token).items == []
+    assert list(clients.every()) == [board]
+    assert boards.get("secret") == secret
+    assert boards.get_generation("secret", secret.generation) == secret
+    boards.update("secret", secret.version, client_access=ClientAccess.READ)
+    assert clients.get("secret").client_access is ClientAccess.READ
+
+
+def test_clients_share_the_cache(db: Database, board: Board) -> None:
+    boards = Boards(db, cache_seconds=3600)
+    with metered() as meter:
+        boards.get("board")
+        boards.for_clients().get("board")
+    assert meter.requests == 1
