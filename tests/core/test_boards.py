@@ -1,17 +1,20 @@
-"""Boards in storage: what a change costs, what happens when two change one board, what clients see."""
+"""Boards in storage: what a change costs, what happens when two change one board, what is listed for whom."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
 from core.boards import Boards
 from core.domain.board import define_board
-from core.domain.errors import LeaderboardNotFound, Throttled
+from core.domain.errors import LeaderboardNotFound, Throttled, VersionConflict
 from core.domain.model import Board, ClientAccess
 from core.records.audit import AuditContext, all_records
 from core.records.jobs import pending_jobs
 from core.storage.database import Database, metered
+from core.storage.parallel import run_all
+from tests.support.dying import fresh_boards
 from tests.support.wire import Request, intercept
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -21,10 +24,6 @@ AUDIT = AuditContext("ops", NOW, "cheats")
 @pytest.fixture
 def board(boards: Boards) -> Board:
     return boards.create(define_board(id="board", now=NOW))
-
-
-def another_process(db: Database) -> Boards:
-    return Boards(db, cache_seconds=0)
 
 
 # Costs
@@ -61,16 +60,16 @@ def test_closing_and_deleting_start_again_when_another_writer_is_faster(
     def change_title(operation: str, _: Request) -> None:
         if operation == "TransactWriteItems" and titles:
             title = titles.pop()
-            another_process(db).update("board", boards.get("board").version, title=title)
+            fresh_boards(db).update("board", boards.get("board").version, title=title)
 
     intercept(monkeypatch, db, change_title)
     closed = boards.close("board", AUDIT)
     assert (closed.title, closed.closed, closed.version) == ("two", True, board.version + 3)
-    assert another_process(db).get("board") == closed
+    assert fresh_boards(db).get("board") == closed
     titles.append("three")
-    assert boards.delete("board", AUDIT).title == "three"
+    assert boards.delete("board", replace(AUDIT, at=NOW + timedelta(hours=1))).title == "three"
     with pytest.raises(LeaderboardNotFound):
-        another_process(db).get("board")
+        fresh_boards(db).get("board")
     assert [record.action for record in all_records(db, "board")] == ["DELETE", "CLOSE"]
 
 
@@ -79,19 +78,66 @@ def test_a_change_that_loses_every_race_is_throttled_and_stores_nothing(
 ) -> None:
     def change_title(operation: str, _: Request) -> None:
         if operation == "TransactWriteItems":
-            another_process(db).update("board", boards.get("board").version, title="faster")
+            fresh_boards(db).update("board", boards.get("board").version, title="faster")
 
     with monkeypatch.context() as patch:
         intercept(patch, db, change_title)
         for change in (boards.close, boards.delete):
             with pytest.raises(Throttled):
                 change("board", AUDIT)
-    stored = another_process(db).get("board")
+    stored = fresh_boards(db).get("board")
     assert (stored.title, stored.closed) == ("faster", False)
-    assert list(all_records(db, "board")) == pending_jobs(db) == []
+    assert not list(all_records(db, "board"))
+    assert not pending_jobs(db)
 
 
-# What clients see
+def test_an_update_needs_the_version_that_the_board_has(db: Database, boards: Boards, board: Board) -> None:
+    others = fresh_boards(db)
+    assert others.update("board", board.version, title="one").version == 2
+    with pytest.raises(VersionConflict):
+        boards.update("board", board.version, title="two")
+    closed = boards.close("board", AUDIT)  # needs no version, and makes one
+    with pytest.raises(VersionConflict):
+        others.update("board", 2, title="two")
+    assert others.update("board", closed.version, title="two").closed
+    boards.delete("board", AUDIT)
+    with pytest.raises(LeaderboardNotFound):
+        others.update("board", 4, title="three")
+    boards.create(define_board(id="board", now=NOW))
+    with pytest.raises(VersionConflict):
+        others.update("board", 4, title="of another board")
+    assert boards.get("board").title is None
+
+
+def test_one_of_many_updates_of_one_version_is_made(db: Database, boards: Boards, board: Board) -> None:
+    def update(number: int) -> bool:
+        try:
+            fresh_boards(db).update("board", board.version, title=f"{number}")
+        except VersionConflict:
+            return False
+        return True
+
+    assert sum(run_all([partial(update, number) for number in range(8)])) == 1
+    assert boards.get("board").version == 2
+
+
+# What is listed, and what clients see
+
+
+def test_boards_are_listed_page_by_page(boards: Boards) -> None:
+    names = [f"board-{number}" for number in range(7)]
+    for name in reversed(names):
+        boards.create(define_board(id=name, now=NOW))
+    boards.delete(names.pop(3), AUDIT)
+    found: list[str] = []
+    token: str | None = None
+    while True:
+        page = boards.page(2, token)
+        found += [listed.id for listed in page.items]
+        token = page.next_token
+        if token is None:
+            break
+    assert found == names
 
 
 def test_clients_see_no_board_that_is_closed_to_them(boards: Boards, board: Board) -> None:
