@@ -251,7 +251,7 @@ def _read_flags(db: Database, board: Board, participant_ids: Collection[str]) ->
 def _submit(
     db: Database, board: Board, checked: _Checked, snapshot: Snapshot, receipts: Mapping[str, Item]
 ) -> SubmitResult:
-    """Answer a retry, or make the attempts."""
+    """Answer a retry from its receipt, or make the attempts."""
     identified = checked.identified
     if identified is not None and identified.name in receipts:
         # Before any refusal: what was accepted once is not refused for what has changed since.
