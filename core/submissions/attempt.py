@@ -44,7 +44,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A submission, checked, to one entry. `write_id` tells this attempt's write from any other."""
+    """A checked submission to one entry. `write_id` identifies its write."""
 
     board: Board
     period: str
@@ -70,15 +70,14 @@ class Attempt:
             f" AND {'attribute_not_exists' if flags.hidden else 'attribute_exists'}(rank_shard)"
             " AND (attribute_not_exists(removed_at) OR removed_at < :achieved_at))",
             {},
-            before=None,
             hidden=flags.hidden,
             now_ms=now_ms,
         )
 
     def decide(self, item: Item, flags: ModerationFlags, now_ms: int) -> Decision:
-        """Return what the submission makes of `item`; the write's condition is that the item is unchanged.
+        """Return what the submission makes of `item`, with a write on condition that the item is unchanged.
 
-        Not to be accepted is final, so the item must have been read consistently.
+        A decision not to write is final, so the item must have been read consistently.
 
         Raises:
             InvalidScore: a sum leaves its component's bounds.
@@ -101,11 +100,11 @@ class Attempt:
             condition += " OR (attribute_not_exists(rank_key) AND version = :version)"
             values = {":version": item["version"]}
         hidden = entry.hidden if entry else flags.hidden
-        write = self._write(standing, condition, values, before=item, hidden=hidden, now_ms=now_ms)
+        write = self._write(standing, condition, values, hidden=hidden, now_ms=now_ms, before=item)
         return self.decision(write, item)
 
     def decision(self, write: EntryWrite, before: Item) -> Decision:
-        """Return the decision that a write of this attempt carries out on an item."""
+        """Return the decision that a write of this attempt carries out on the item `before`."""
         counted_up = {
             name: {"N": str(int(before[name]["N"]) + 1 if name in before else 1)}
             for name in ("version", "submissions")
@@ -113,7 +112,7 @@ class Attempt:
         return Decision(before, {**before, **write.key, **counted_up, **(write.after or {})}, write)
 
     def has_written(self, item: Item) -> bool:
-        """Return whether an entry stands as this attempt wrote it."""
+        """Return whether an item is as this attempt wrote it."""
         return bytes(item.get("write_id", {"B": b""})["B"]) == self.write_id
 
     def entry(self, item: Item) -> Entry | None:
@@ -126,9 +125,9 @@ class Attempt:
         condition: str,
         values: "Key",
         *,
-        before: Item | None,
         hidden: bool,
         now_ms: int,
+        before: Item | None = None,
     ) -> EntryWrite:
         board, participant_id = self.board, self.participant_id
         key = rank_key.encode(board, standing.score, standing.achieved_at, participant_id)

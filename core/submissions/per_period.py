@@ -54,7 +54,7 @@ def submit_unread(db: Database, attempts: Sequence[Attempt], flags: ModerationFl
 
 
 def submit_apart(db: Database, attempts: Sequence[Attempt], snapshot: Snapshot) -> SubmitResult:
-    """Make each attempt in a write of its own, and note in `snapshot` what stands then.
+    """Make each attempt in a write of its own, and keep the items after it in `snapshot`.
 
     Raises:
         InvalidScore: a sum leaves its component's bounds.
@@ -73,7 +73,7 @@ def submit_apart(db: Database, attempts: Sequence[Attempt], snapshot: Snapshot) 
 def submit_together(
     db: Database, attempts: Sequence[Attempt], snapshot: Snapshot, identified: IdentifiedSubmission | None
 ) -> SubmitResult:
-    """Make all attempts or none in one transaction, and note in `snapshot` what stands then.
+    """Make all attempts or none in one transaction, and keep the items after it in `snapshot`.
 
     Raises:
         InvalidScore: a sum leaves its component's bounds in one of the periods.

@@ -125,8 +125,8 @@ def wrong(db: Database, clients: Clients) -> list[str]:
     keys = [key_in(kind.value, instant(clients.world), "UTC") for kind in PeriodKind]
     found = []
     for participant in ("ann", "bob"):
-        stands = [entry(db, board, key, participant) for key in keys]
-        stored = {(item.score[0], item.submissions) if item else None for item in stands}
+        items = [entry(db, board, key, participant) for key in keys]
+        stored = {(item.score[0], item.submissions) if item else None for item in items}
         if len(stored) > 1 or not stored <= clients.standing(participant):
             found.append(f"{participant}: {stored}")
     for name, answers in clients.answers.items():
