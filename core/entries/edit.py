@@ -1,4 +1,4 @@
-"""Changing an entry's texts."""
+"""Change an entry's display name and metadata."""
 
 from datetime import datetime
 from functools import partial
@@ -25,10 +25,10 @@ def update_entry(
     display_name: str | Unset | None = UNSET,
     metadata: str | Unset | None = UNSET,
 ) -> Entry:
-    """Change a participant's display name or metadata (None clears it) and nothing of score or place.
+    """Change a participant's display name or metadata; None clears it. Score and rank stay.
 
-    Changes the entry of each current period; those of earlier periods stay as they were. Gives the all-time
-    one, or the first there is.
+    Changes the entry of each current period and leaves those of earlier periods. Returns the all-time entry,
+    or else the first one that there is.
 
     Raises:
         EntryNotFound: the participant is on the board in no current period.
@@ -37,20 +37,19 @@ def update_entry(
     Costs one conditional UpdateItem for each period: 1 write unit on the table, 1 on the index.
     """
     check_id("participantId", participant_id)
-    sets = ["version = version + :one"]
-    removes = []
     values: dict[str, AttributeValueTypeDef] = {":one": {"N": "1"}}
-    if isinstance(display_name, str):
-        check_display_name(display_name)
-    if isinstance(metadata, str):
-        check_metadata(metadata)
-    for name, value in (("display_name", display_name), ("metadata", metadata)):
-        if isinstance(value, str):
-            sets.append(f"{name} = :{name}")
-            values[f":{name}"] = {"S": value}
-        elif value is None:
+    sets, removes = "SET version = version + :one", []
+    for name, text, check in (
+        ("display_name", display_name, check_display_name),
+        ("metadata", metadata, check_metadata),
+    ):
+        if isinstance(text, str):
+            check(text)
+            sets += f", {name} = :{name}"
+            values[f":{name}"] = {"S": text}
+        elif text is None:
             removes.append(name)
-    expression = f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(removes)}" if removes else "")
+    expression = f"{sets} REMOVE {', '.join(removes)}" if removes else sets
 
     def edit(period: str) -> Entry | None:
         try:

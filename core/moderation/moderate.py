@@ -15,7 +15,7 @@ from core.domain.periods import ALL_TIME
 from core.domain.rank_key import microseconds
 from core.domain.text import check_id
 from core.entries.read import board_items
-from core.entries.write import Item, write_entry
+from core.entries.write import EntryWrite, Item, write_entry
 from core.records.audit import AuditAction, AuditContext, check_reason, record
 from core.records.flags import expiry, flag_hidden, flag_removed, flag_restored
 from core.storage.clock import now_ms
@@ -164,7 +164,7 @@ def _write(
         if due is None:
             return item, item
         write, after = due
-        _, refused_by = write_entry(db, board, key, write, before=item, after=after)
+        _, refused_by = write_entry(db, board, EntryWrite(key, write, before=item, after=after))
         if refused_by is None:
             kept = {name: item[name] for name in item if name not in {"rank_shard", "written_at"}}
             return item, {**kept, **(after or {})}

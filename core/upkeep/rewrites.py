@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from core.counters.known_trees import AHEAD
 from core.domain.keys import rank_shard, shard_of, split_standings
 from core.domain.model import Board, CounterMode
-from core.entries.write import write_entry
+from core.entries.write import EntryWrite, write_entry
 from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.storage.parallel import run_all
@@ -62,9 +62,7 @@ def _touch(db: Database, board: Board, standings: str, participant: str, key: by
             return
     now = now_ms()
     written = {"N": str(now)}
-    write_entry(
-        db,
-        board,
+    write = EntryWrite(
         entry,
         {
             "UpdateExpression": "SET written_at = :now",
@@ -83,5 +81,5 @@ def _touch(db: Database, board: Board, standings: str, participant: str, key: by
             "rank_shard": {"S": rank_shard(standings, shard_of(board, participant))},
             "written_at": written,
         },
-        at_once=True,
     )
+    write_entry(db, board, write, at_once=True)

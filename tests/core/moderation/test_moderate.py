@@ -3,21 +3,17 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 import pytest
 
 from core.boards import Boards
-from core.domain.board import define_board
 from core.domain.entry_item import entry_key
 from core.domain.errors import (
     EntryNotFound,
     EntryRemoved,
     InvalidInput,
     LeaderboardClosed,
-    LeaderboardNotFound,
-    VersionConflict,
 )
 from core.domain.model import CounterMode, PeriodKind, ScorePolicy
 from core.domain.periods import periods_reached
@@ -26,10 +22,9 @@ from core.ranking.queries import entries, entry, size
 from core.records.audit import AuditAction, AuditContext, all_records
 from core.records.flags import flagged_participants
 from core.storage.database import Database
-from core.storage.parallel import run_all
 from core.submissions.submit import Submission, submit_score, submit_scores
 from core.tree.changes import read_change
-from tests.support.dying import dying_at_each_request, fresh_boards
+from tests.support.dying import dying_at_each_request
 from tests.support.graphql_api import SUBMIT, Api
 from tests.support.twin import ALL_TIME, LONG_AGO, NOW, Twin, submit_to
 
@@ -337,50 +332,3 @@ def test_a_late_retry_is_refused_in_periods_that_the_removed_were_not_in(
         assert isinstance(outcome, EntryRemoved)
     assert standing(db, twin, "p", yesterday) == {}
     assert standing(db, twin, "p", NOW) == {}
-
-
-def test_an_update_names_the_version_that_it_read(db: Database, boards: Boards) -> None:
-    twin = Twin.make(db, boards)
-    others = fresh_boards(db)
-    assert others.update(twin.board.id, 1, title="one").version == 2
-    with pytest.raises(VersionConflict):
-        boards.update(twin.board.id, 1, title="two")
-    closed = boards.close(twin.board.id, DEED)  # needs none, and counts as a change
-    with pytest.raises(VersionConflict):
-        others.update(twin.board.id, 2, title="two")
-    assert others.update(twin.board.id, closed.version, title="two").closed
-    boards.delete(twin.board.id, DEED)
-    with pytest.raises(LeaderboardNotFound):
-        others.update(twin.board.id, 4, title="three")
-    again = boards.create(define_board(id=twin.board.id, now=NOW))
-    with pytest.raises(VersionConflict):
-        others.update(again.id, 4, title="of another board")
-    assert boards.get(again.id).title is None
-
-
-def test_of_many_updates_of_one_version_one_is_made(db: Database, boards: Boards) -> None:
-    twin = Twin.make(db, boards)
-
-    def update(number: int) -> bool:
-        try:
-            fresh_boards(db).update(twin.board.id, 1, title=f"{number}")
-        except VersionConflict:
-            return False
-        return True
-
-    assert sum(run_all([partial(update, number) for number in range(8)])) == 1
-    assert boards.get(twin.board.id).version == 2
-
-
-def test_boards_are_listed_page_by_page(db: Database, boards: Boards) -> None:
-    names = sorted(Twin.make(db, boards).board.id for _ in range(7))
-    boards.delete(names.pop(3), DEED)
-    found: list[str] = []
-    token: str | None = None
-    while True:
-        page = boards.page(2, token)
-        found += [one.id for one in page.items]
-        token = page.next_token
-        if token is None:
-            break
-    assert found == names
