@@ -37,11 +37,6 @@ class Announced:
     top: str = ""  # a digest of the top that was published last
     top_end: bytes | None = None  # the last rank key in it; None where it shows all entries
 
-    @classmethod
-    def start(cls, buckets: str, cuts: Cuts) -> "Announced":
-        """Return the state from which only later moves are notified."""
-        return cls(buckets, cuts, (), cuts, cuts, cuts)
-
     @property
     def certain(self) -> frozenset[int]:
         """The numbers of the boundaries that everyone was notified by."""

@@ -109,10 +109,10 @@ def _find_leaves(
     trees = Trees(db)
     leaves: dict[int, _Leaf] = {}
     items = {node_name(tree, ()): root}
-    level: dict[Path, list[tuple[int, _Leaf]]] = {}
-    if places:
-        level[()] = [(place, _Leaf(b"", None, 0, 0)) for place in places]
-    while level:
+    level: Mapping[Path, list[tuple[int, _Leaf]]] = {
+        (): [(place, _Leaf(b"", None, 0, 0)) for place in places]
+    }
+    while places and level:
         below: defaultdict[Path, list[tuple[int, _Leaf]]] = defaultdict(list)
         for path, in_node in level.items():
             item = items.get(node_name(tree, path), {})
@@ -126,9 +126,8 @@ def _find_leaves(
                 else:
                     leaves[place] = leaf
         level = below
-        if level:
-            names = [node_name(tree, path) for path in level]
-            items = get_nodes(db, board, standings, names, consistent=True)
+        names = [node_name(tree, path) for path in level]
+        items = get_nodes(db, board, standings, names, consistent=True)  # no request without names
     return leaves
 
 

@@ -1,38 +1,29 @@
-"""Python values as DynamoDB's attribute values, both ways. Pure."""
+"""Python values as DynamoDB attribute values, both ways. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+_KINDS = {type(None): "NULL", bool: "BOOL", bytes: "B"}
 
 
 def pack(value: object) -> dict[str, Any]:
-    """Return an attribute value: of None, a bool, an int, bytes, a text, a mapping, or a list of such."""
-    match value:
-        case None:
-            return {"NULL": True}
-        case bool():
-            return {"BOOL": value}
-        case int():
-            return {"N": str(value)}
-        case bytes():
-            return {"B": value}
-        case str():
-            return {"S": str(value)}
-        case Mapping():
-            return {"M": {name: pack(each) for name, each in value.items()}}
-        case Iterable():
-            return {"L": [pack(each) for each in value]}
-    raise TypeError(f"no attribute value for {type(value)}")
+    """Return the attribute value of None, a bool, an int, bytes, a text, or a mapping or tuple of these."""
+    if isinstance(value, Mapping):
+        return {"M": {name: pack(each) for name, each in value.items()}}
+    if isinstance(value, tuple):
+        return {"L": [pack(each) for each in value]}
+    if type(value) is int:
+        return {"N": str(value)}
+    return {_KINDS.get(type(value), "S"): True if value is None else value}
 
 
 def unpack(value: Mapping[str, Any]) -> Any:
-    """Return what `pack` was given, a list as a tuple."""
-    match value:
-        case {"N": number}:
-            return int(number)
-        case {"B": content}:
-            return bytes(content)
-        case {"M": members}:
-            return {name: unpack(each) for name, each in members.items()}
-        case {"L": members}:
-            return tuple(unpack(each) for each in members)
-    return value.get("S", value.get("BOOL"))  # neither in a NULL
+    """Return what `pack` was given."""
+    [(kind, content)] = value.items()
+    if kind == "M":
+        return {name: unpack(each) for name, each in content.items()}
+    if kind == "L":
+        return tuple(unpack(each) for each in content)
+    if kind == "NULL":
+        return None
+    return int(content) if kind == "N" else bytes(content) if kind == "B" else content

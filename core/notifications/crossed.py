@@ -22,8 +22,8 @@ Keyed = list[tuple[str, bytes]]  # participants with their rank keys
 class Crossed:
     """Participants between the announced boundaries and those now, with their rank keys.
 
-    `certain` are those of the top, which is at the same point of the stream as the boundaries. The index, read
-    for the boundaries behind the top, may be ahead or lag.
+    Those in the top are `certain`: it is at the same point of the stream as the boundaries. The index, read
+    for boundaries behind the top, may be ahead of the stream or lag.
     """
 
     cuts: Cuts  # up to which all are found: the boundaries now if it is `complete`

@@ -20,12 +20,13 @@ MAX_CANDIDATES = 500  # of each kind in one pass: movers, crossed, pending
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Findings:
     """What a pass goes by: what was announced, the standings now, and whom to look at."""
 
     began: int  # milliseconds since 1970
     stored: Announced | None  # as it was read
     announced: Announced  # the same, or a new start for other rank buckets
+    resolved: Announced  # the same with every boundary certain, if the index has been read again
     top: Top
     top_changed: bool
     boundaries: Boundaries
@@ -34,7 +35,6 @@ class Look:
     movers: Mapping[str, Mover]
     crossed: Crossed
     is_partial: bool  # whether movers or crossed participants are left for the next pass
-    rereads_index: bool  # whether it was read for whom it lacked when boundaries became uncertain
 
     @property
     def version(self) -> int:
@@ -45,12 +45,6 @@ class Look:
     def watermark(self) -> int:
         """When the newest change that is known to be counted was made, in milliseconds since 1970."""
         return max([self.announced.watermark, *(batch.newest for batch in self.batches)])
-
-    @property
-    def resolved(self) -> Announced:
-        """What was announced, with every boundary certain once the index has been read again."""
-        every = range(len(self.announced.cuts))
-        return self.announced.resolved(every) if self.rereads_index else self.announced
 
     @property
     def candidates(self) -> list[str]:
@@ -64,7 +58,7 @@ class Look:
         return bool(self.candidates) or self.top_changed or self.announced is not self.stored
 
 
-def look(db: Database, board: Board, standings: str, stored: Announced | None, began: int) -> Look | None:
+def look(db: Database, board: Board, standings: str, stored: Announced | None, began: int) -> Findings | None:
     """Find out what there is to do; return None if there is no start yet, for want of a boundary.
 
     Costs a read unit each for the movers and the pending list, two for the top, what `find_boundaries` costs,
@@ -78,41 +72,44 @@ def look(db: Database, board: Board, standings: str, stored: Announced | None, b
         return None
     pending = read_pending(db, standings)
     if announced.leased_until:  # the last pass died, and may have published some events
-        pending = pending.all_uncertain()
+        pending = replace(pending, uncertain=frozenset(pending.since))
     # The pending list must have room for all candidates.
     limit = max(0, min(MAX_CANDIDATES, (pending.room - MOVERS_PER_ITEM) // 2))
     batches = read_movers(db, standings, limit) if limit else []
     crossed = find_crossed(db, board, standings, top, announced.cuts, boundaries.found, limit)
-    rereads_index = 0 < announced.uncertain_since <= began - INDEX_LAG
-    for low, high in zip(announced.low, announced.high, strict=True) if rereads_index else ():
-        if low != high:
-            found = read_between(db, board, standings, low, high, MAX_CANDIDATES)
-            crossed = replace(crossed, certain={**crossed.certain, **dict(found)})
-    return Look(
+    resolved = announced
+    if 0 < announced.uncertain_since <= began - INDEX_LAG:
+        resolved = announced.resolved(range(len(announced.cuts)))
+        for low, high in zip(announced.low, announced.high, strict=True):
+            if low != high:
+                found = read_between(db, board, standings, low, high, MAX_CANDIDATES)
+                crossed = replace(crossed, certain={**crossed.certain, **dict(found)})
+    top_changed = announced.leased_until > 0 or announced.top != top_digest(top)
+    return Findings(
         began=began,
         stored=stored,
         announced=announced,
+        resolved=resolved,
         top=top,
-        top_changed=stored_top is not None
-        and (announced.leased_until > 0 or announced.top != top_digest(top)),
+        top_changed=stored_top is not None and top_changed,
         boundaries=boundaries,
         pending=pending,
         batches=batches,
         movers=merge_movers(batches, announced.buckets),
         crossed=crossed,
         is_partial=not crossed.complete or sum(len(batch.movers) for batch in batches) >= limit,
-        rereads_index=rereads_index,
     )
 
 
 def _announced(board: Board, stored: Announced | None, boundaries: Boundaries) -> Announced | None:
-    """Return what was announced; for other rank buckets, or at first, start with the boundaries now."""
+    """Return what was announced; at first, and for other rank buckets, start with the boundaries now."""
     buckets = buckets_digest(board)
     if stored is not None and stored.buckets == buckets:
         return stored
     if not boundaries.complete:
         return None
-    new = Announced.start(buckets, boundaries.cuts())
-    if stored is None:
-        return new
-    return replace(new, version=stored.version, watermark=stored.watermark, top=stored.top)
+    cuts = boundaries.cuts()
+    new = Announced(buckets, cuts, ties=(), low=cuts, high=cuts, base=cuts)
+    if stored is not None:
+        new = replace(new, version=stored.version, watermark=stored.watermark, top=stored.top)
+    return new

@@ -18,6 +18,7 @@ from core.notifications.codec import pack, unpack
 from core.notifications.cuts import Cut, bucket_at, buckets_digest, is_inside
 from core.notifications.top_change import SHOWN_ATTRIBUTES
 from core.storage.database import Database, batch_write
+from core.storage.parallel import batched
 from core.tree.changes import Change, is_ranked, latest
 
 MOVERS_PREFIX = "movers:"
@@ -68,9 +69,8 @@ def record_movers(
     newest = max(int(change.at.timestamp() * 1000) for change in changes)
     records = f"{changes[0].sequence}-{changes[-1].sequence}"
     name = f"{MOVERS_PREFIX}{newest:015}:{guard_name(shard_id)}:{records}"
-    for start in range(0, len(movers), MOVERS_PER_ITEM):
-        some = tuple(movers[start : start + MOVERS_PER_ITEM])
-        _write_batch(db, board, standings, MoverBatch(f"{name}:{start}", buckets, newest, some))
+    for number, some in enumerate(batched(movers, MOVERS_PER_ITEM)):
+        _write_batch(db, board, standings, MoverBatch(f"{name}:{number}", buckets, newest, tuple(some)))
     return due or bool(movers)
 
 
@@ -87,11 +87,9 @@ def read_movers(db: Database, standings: str, limit: int) -> list[MoverBatch]:
         Limit=100,
     )
     batches: list[MoverBatch] = []
-    found = 0
     for item in answer["Items"]:
-        if found < limit:
+        if sum(len(batch.movers) for batch in batches) < limit:
             batches.append(_from_item(item))
-            found += len(batches[-1].movers)
     return batches
 
 

@@ -1,14 +1,15 @@
 """One pass over some standings: finds whose rank bucket has changed and publishes it.
 
-    look      read the boundaries now, the participants whom they have crossed, the movers and the pending ones
-    claim     take the standings for this process, and store up to which cuts it is going to notify
-    deliver   decide -> outbox -> publish -> store what was announced
+    look      read the boundaries now, whom they have crossed, the movers and the pending participants
+    claim     take the standings for this process, storing by which cuts it may notify
+    deliver   decide -> outbox -> publish
+    finish    store what is announced now
 
 From the claim on the stream's consumer records whoever moves between the old cuts and the new ones, and only
-then each entry is read from the table. So a change is seen by this pass or recorded for the next, however far
-the index lags; whoever it did not show is found when it is read again five seconds later.
+then are entries read from the table. So each change is seen by this pass or recorded for the next, however
+far the index lags. Whom it did not show is found when it is read again, five seconds later.
 
-A pass that dies at any point can be made again: the outbox knows what has been sent.
+Every step can be made again after a death: the outbox knows what has been sent.
 """
 
 import logging
@@ -23,7 +24,7 @@ from core.domain.rank_key import instant
 from core.notifications.announced import Announced, read_announced, write_announced
 from core.notifications.decide import decide
 from core.notifications.events import Event, Publish, Published, TopChange
-from core.notifications.look import INDEX_LAG, Look, look
+from core.notifications.look import INDEX_LAG, Findings, look
 from core.notifications.movers import delete_movers
 from core.notifications.outbox import Pending, write_outgoing, write_pending
 from core.notifications.top_change import top_change, top_digest, top_end
@@ -89,16 +90,16 @@ def notify(
     wait = _seconds_to_wait(stored, began)
     if wait:
         return NextPass(wait, empty_passes)
-    seen = look(db, board, standings, stored, began)
-    if seen is None:
+    findings = look(db, board, standings, stored, began)
+    if findings is None:
         return _later(empty_passes)
-    if not seen.finds_work:
-        return _rest(db, board, standings, seen, empty_passes)
-    claimed = _claim(db, board, standings, seen)
+    if not findings.finds_work:
+        return _rest(db, board, standings, findings, empty_passes)
+    claimed = _claim(db, board, standings, findings)
     if claimed is None:
         return _SOON
-    delivery = _deliver(db, board, standings, publish, seen)
-    return _finish(db, board, standings, seen, claimed, delivery, empty_passes)
+    delivery = _deliver(db, board, standings, publish, findings)
+    return _finish(db, board, standings, findings, claimed, delivery, empty_passes)
 
 
 def _seconds_to_wait(stored: Announced | None, now: int) -> float:
@@ -113,37 +114,40 @@ def _later(empty_passes: int) -> NextPass:
     return NextPass(min(60.0, 5.0 * 2**empty_passes), empty_passes + 1)
 
 
-def _rest(db: Database, board: Board, standings: str, seen: Look, empty_passes: int) -> NextPass | None:
+def _rest(
+    db: Database, board: Board, standings: str, findings: Findings, empty_passes: int
+) -> NextPass | None:
     """End a pass without work; another one is due if the index may not have shown everyone."""
-    if seen.rereads_index:
-        certain = replace(seen.resolved, version=seen.version, leased_until=0)
-        if not write_announced(db, board, standings, seen.stored, certain):
+    if findings.resolved is not findings.announced:
+        certain = replace(findings.resolved, version=findings.version, leased_until=0)
+        if not write_announced(db, board, standings, findings.stored, certain):
             return _SOON
-    if not seen.boundaries.complete or (seen.crossed.on_index and not empty_passes):
+    if not findings.boundaries.complete or (findings.crossed.on_index and not empty_passes):
         return _later(empty_passes)
-    since = seen.resolved.uncertain_since
-    return NextPass((since + INDEX_LAG - seen.began) / 1000) if since else None
+    since = findings.resolved.uncertain_since
+    return NextPass((since + INDEX_LAG - findings.began) / 1000) if since else None
 
 
-def _claim(db: Database, board: Board, standings: str, seen: Look) -> Announced | None:
+def _claim(db: Database, board: Board, standings: str, findings: Findings) -> Announced | None:
     """Take the standings, storing by which cuts this pass may notify; None if another process was faster."""
-    cuts = seen.boundaries.cuts(seen.announced.cuts)
-    claimed = seen.resolved.claimed(cuts, seen.version, seen.began, _LEASE)
-    return claimed if write_announced(db, board, standings, seen.stored, claimed) else None
+    cuts = findings.boundaries.cuts(findings.announced.cuts)
+    claimed = findings.resolved.claimed(cuts, findings.version, findings.began, _LEASE)
+    return claimed if write_announced(db, board, standings, findings.stored, claimed) else None
 
 
-def _deliver(db: Database, board: Board, standings: str, publish: Publish, seen: Look) -> _Delivery:
+def _deliver(db: Database, board: Board, standings: str, publish: Publish, findings: Findings) -> _Delivery:
     """Decide on all candidates and publish their events, by way of the outbox."""
-    decided = decide(db, board, standings, seen)
-    pending = seen.pending.decided(seen.candidates, decided.due)
-    if pending != seen.pending:
+    decided = decide(db, board, standings, findings)
+    pending = findings.pending.decided(set(findings.candidates), decided.due)
+    if pending != findings.pending:
         write_pending(db, board, standings, pending)
     write_outgoing(db, standings, decided.changed)
-    delete_movers(db, standings, seen.batches)
-    period, total = split_standings(standings)[1], seen.boundaries.total
+    delete_movers(db, standings, findings.batches)
+    period, at = split_standings(standings)[1], instant(findings.began * 1000)
     events: list[Event] = [outgoing.event(board, period) for outgoing in decided.due]
-    if seen.top_changed:
-        events.append(top_change(board, period, seen.top, total, seen.version, instant(seen.began * 1000)))
+    if findings.top_changed:
+        total = findings.boundaries.total
+        events.append(top_change(board, period, findings.top, total, findings.version, at))
     published = publish(events) if events else Published()
     left = pending.published(published)
     if left != pending:
@@ -155,28 +159,28 @@ def _finish(
     db: Database,
     board: Board,
     standings: str,
-    seen: Look,
+    findings: Findings,
     claimed: Announced,
     delivery: _Delivery,
     empty_passes: int,
 ) -> NextPass | None:
     """Store what is announced now, giving up the claim, and return when the next pass is due."""
     events, done = delivery.events, delivery.published.done
-    top_failed = seen.top_changed and not any(isinstance(event, TopChange) for event in done)
+    top_failed = findings.top_changed and not any(isinstance(event, TopChange) for event in done)
     announced = replace(
         claimed,
-        cuts=seen.crossed.cuts,
-        ties=seen.boundaries.ties(seen.crossed.cuts),
+        cuts=findings.crossed.cuts,
+        ties=findings.boundaries.ties(findings.crossed.cuts),
         leased_until=0,
         published_at=now_ms() if events else claimed.published_at,
-        watermark=seen.watermark,
-        top="" if top_failed else top_digest(seen.top),
-        top_end=top_end(seen.top),
-    ).resolved(seen.resolved.certain - seen.crossed.on_index)
+        watermark=findings.watermark,
+        top="" if top_failed else top_digest(findings.top),
+        top_end=top_end(findings.top),
+    ).resolved(findings.resolved.certain - findings.crossed.on_index)
     stored = write_announced(db, board, standings, claimed, announced)
     if stored and events and not done:
         return NextPass(min(5.0, 1.0 + empty_passes), empty_passes + 1)
-    if not stored or len(done) < len(events) or delivery.pending.since or seen.is_partial:
+    if not stored or len(done) < len(events) or delivery.pending.since or findings.is_partial:
         return _SOON
-    incomplete = announced.uncertain_since or not seen.boundaries.complete
+    incomplete = announced.uncertain_since or not findings.boundaries.complete
     return NextPass(INDEX_LAG / 1000) if incomplete else None

@@ -6,7 +6,7 @@ is written before their items: a process that dies in between leaves versions in
 not reached, and those are not pending.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -85,11 +85,7 @@ class Pending:
         used = sum(len(participant.encode()) + _NUMBER_BYTES for participant in self.since)
         return max(0, _LIST_BYTES - used) // (MAX_ID_BYTES + _NUMBER_BYTES)
 
-    def all_uncertain(self) -> "Pending":
-        """Return the list with every outcome unknown."""
-        return replace(self, uncertain=frozenset(self.since))
-
-    def decided(self, participants: Collection[str], due: Iterable[Outgoing]) -> "Pending":
+    def decided(self, participants: Set[str], due: Iterable[Outgoing]) -> "Pending":
         """Return the list after a decision on some participants: of these the ones with an event due."""
         others = {one: since for one, since in self.since.items() if one not in participants}
         added = {one.participant: self.since.get(one.participant, one.version) for one in due}

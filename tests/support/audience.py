@@ -62,7 +62,7 @@ def places(board: Board, keys: Sequence[bytes]) -> dict[str, tuple[int, str]]:
 
 @dataclass
 class PassRunner:
-    """Runs the passes over some standings when they are due, in processes that race, fail to publish and die."""
+    """Runs the passes that are due over some standings, in processes that race, fail to publish and die."""
 
     world: World
     board: Board

@@ -559,6 +559,30 @@ def test_after_an_outage_everyone_is_notified_of_where_they_are(make_scenario: A
         assert (event.rank, event.bucket) == (place.rank, place.bucket)
 
 
+def test_pending_changes_that_lead_back_come_to_nothing_however_many_wait(
+    make_scenario: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also for a participant whom the pass looks at for another reason, before the turn of their event."""
+    monkeypatch.setattr(look, "MAX_CANDIDATES", 1)
+    scenario = make_scenario(rank_buckets=[RankBucket("two", to=2), RankBucket("rest")])
+    fill(scenario, 4)
+    before = len(scenario.audience.received)
+    scenario.down = True
+    for participant in ("p3", "p2"):  # p0 and p1 are pushed out
+        scenario.twin.submit(participant, 2000)
+        scenario.count()
+        for _ in range(4):
+            scenario.run_pass()
+    scenario.twin.submit("p1", 9000)
+    scenario.count()
+    scenario.run_pass()
+    scenario.down = False
+    scenario.settle()
+    changes = [event for event in scenario.audience.received[before:] if isinstance(event, RankChange)]
+    assert sorted(event.participant_id for event in changes) == ["p0", "p2", "p3"]
+    scenario.check()
+
+
 @pytest.mark.parametrize("id_bytes", [6, 36, 256])
 def test_the_pending_list_always_fits_into_its_item(make_scenario: Any, db: Database, id_bytes: int) -> None:
     """In a long outage, with short ids or long, and with every outcome unknown."""
