@@ -84,12 +84,10 @@ def write_announced(
     """Store the state if it still is `stored`; return whether it was. Costs a write unit a KB."""
     condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(node)"}
     if stored is not None:
+        values = {":version": pack(stored.version), ":until": pack(stored.leased_until)}
         condition = {
             "ConditionExpression": "version = :version AND leased_until = :until",
-            "ExpressionAttributeValues": {
-                ":version": {"N": str(stored.version)},
-                ":until": {"N": str(stored.leased_until)},
-            },
+            "ExpressionAttributeValues": values,
         }
     key = node_key(live_partition(standings), ANNOUNCED_NODE)
     item = {**key, **expiry(board, standings), **{name: pack(getattr(new, name)) for name in _FIELDS}}

@@ -45,8 +45,7 @@ def find_crossed(
     """Find the participants between the announced boundaries and those now, `limit` at most.
 
     An unknown boundary stays where it was announced. Costs nothing for boundaries that have not moved or lie
-    within the top; for each other one it costs half a read unit a shard, more from some ten entries a shard
-    on.
+    within the top, and half a read unit a shard for each other one; more from some ten entries a shard on.
     """
     cuts = list(announced)
     certain: dict[str, bytes] = {}

@@ -71,8 +71,7 @@ def _read_cases(db: Database, board: Board, standings: str, findings: Findings) 
     for participant in findings.candidates:
         key, written = entries.get(participant, (b"", 0))
         last = outbox.get(participant)
-        if last is not None and last.buckets != findings.announced.buckets:
-            last = None
+        last = last if last and last.buckets == findings.announced.buckets else None
         case = _case(board, findings, participant, key, last)
         # The index may be ahead of the stream. A candidate from there alone, with an entry written after all
         # that is counted, is left to the mover that the stream is still to bring.

@@ -110,6 +110,4 @@ def _announced(board: Board, stored: Announced | None, boundaries: Boundaries) -
         return None
     cuts = boundaries.cuts()
     new = Announced(buckets, cuts, ties=(), low=cuts, high=cuts, base=cuts)
-    if stored is not None:
-        new = replace(new, version=stored.version, watermark=stored.watermark, top=stored.top)
-    return new
+    return replace(new, version=stored.version, watermark=stored.watermark, top=stored.top) if stored else new

@@ -151,9 +151,7 @@ def _write_batch(db: Database, board: Board, standings: str, batch: MoverBatch) 
         Item={
             **node_key(live_partition(standings), batch.node),
             **expiry(board, standings),
-            "buckets": pack(batch.buckets),
-            "newest": pack(batch.newest),
-            "movers": pack(batch.movers),
+            **{name: pack(getattr(batch, name)) for name in ("buckets", "newest", "movers")},
         },
     )
 
