@@ -94,7 +94,7 @@ def _consumer(db: Database, boards: Boards, engine: Engine, ticker: Notifier) ->
         engine.trim_stream(db.tables.scores, int(counted) - _STREAM_RECORDS_KEPT, _TRIMMED_AT_ONCE)
 
     stop = threading.Event()
-    reader = StreamReader(db, boards, connect_streams(db), on_checkpoint=trim, on_due=ticker.want)
+    reader = StreamReader(db, boards, connect_streams(db), on_checkpoint=trim, on_due=ticker.schedule)
     threads = [
         threading.Thread(target=reader.run, args=(stop,), name="stream", daemon=True),
         threading.Thread(target=ticker.run, args=(stop,), name="ticker", daemon=True),

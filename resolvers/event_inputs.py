@@ -1,4 +1,4 @@
-"""The inputs of the publish mutations, checked: what subscribers are told must be whole and not too large."""
+"""The inputs of the publish mutations, checked: AppSync drops an event that is too large."""
 
 import json
 from dataclasses import asdict
@@ -38,7 +38,7 @@ class RankBucketChangeInput:
     at: datetime = strawberry.field(description="When the change was detected.")
 
     def unpack(self) -> RankBucketChange:
-        """Give what subscribers are told.
+        """Return the event that subscribers receive.
 
         Raises:
             InvalidInput: naming the field and the rule.
@@ -79,7 +79,7 @@ class TopChangeInput:
     at: datetime = strawberry.field(description="When the change was detected.")
 
     def unpack(self) -> TopChange:
-        """Give what subscribers are told.
+        """Return the event that subscribers receive.
 
         Raises:
             InvalidInput: naming the field and the rule.
@@ -115,12 +115,12 @@ def _check_list(field: str, text: str) -> None:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(name)  # NaN is no JSON, whatever Python says
+    raise ValueError(name)  # Python reads NaN, which is not JSON
 
 
 def _check_size(change: TopChange) -> None:
-    """Refuse what would not reach anyone; a change of rank bucket is never that large."""
-    told = json.dumps(asdict(change) | {"at": format_date_time(change.at)}, ensure_ascii=False)
-    size = len(told.encode(errors="surrogatepass"))
+    """Check the size, which a rank bucket change never exceeds."""
+    event = json.dumps(asdict(change) | {"at": format_date_time(change.at)}, ensure_ascii=False)
+    size = len(event.encode(errors="surrogatepass"))
     if size > MAX_EVENT_BYTES:
         raise InvalidInput(f"input: must be at most {MAX_EVENT_BYTES} bytes of JSON, not {size}")

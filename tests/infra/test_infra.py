@@ -167,7 +167,7 @@ def test_the_stream_may_do_what_it_does(
 def test_a_tick_may_do_what_it_does_and_no_more(
     db: Database, boards: Boards, drain: Callable[[], int], used: Used, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.notifications.notifier._SECOND", 0)
+    monkeypatch.setattr("core.notifications.notifier._INTERVAL", 0)
     Api(db, boards).board()
     fill(db, "board", boards, 40)
     board = boards.get("board")

@@ -18,6 +18,7 @@ from moto.server import ThreadedMotoServer
 
 from core.boards import Boards
 from core.counters.growing import growing
+from core.notifications import notifier
 from core.ranking.queries import size, top
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
@@ -269,7 +270,7 @@ def test_a_pass_that_fails_is_asked_for_again(
         submit_score(db, Boards(db).get(board), Submission("ann", ["1"]), now=datetime.now(UTC))
     load("stream_handler").handler(lambda_event(db), CONTEXT)
     module = load("notify_handler")
-    notify = module.notify
+    notify = notifier.notify
     monkeypatch.setattr("resolvers.publisher._MAX_DELAY", 0.01)
 
     def fail(db: Database, board: Any, *arguments: Any, **named: Any) -> Any:
@@ -280,7 +281,7 @@ def test_a_pass_that_fails_is_asked_for_again(
     if broken == "AppSync":
         sink.answer = lambda request: (503 if request.input["leaderboardId"] == "board" else 200, {})
     else:
-        monkeypatch.setattr(module, "notify", fail)
+        monkeypatch.setattr(notifier, "notify", fail)
     module.handler({"Records": queue.take()}, CONTEXT)
     delivered = {one.input["leaderboardId"] for one in sink.received if one.input["leaderboardId"] == "other"}
     assert delivered == {"other"}
