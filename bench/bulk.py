@@ -23,7 +23,7 @@ from core.archives.read import archive_entries
 from core.ranking.queries import entries
 from core.storage.database import metered
 from local.cli import main as leaderboard
-from local.stack import Stack, opened
+from local.stack.target import Stack, opened
 
 _FILE = Path("docs/capacity.md")
 _BOARD = "bulk"

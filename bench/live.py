@@ -21,7 +21,7 @@ import httpx
 from websockets.asyncio.client import ClientConnection, connect
 
 from local import ADMIN_KEY, PUBLIC_KEY
-from local.engine import free_port
+from local.stack.engine import free_port
 
 _FIELDS = "leaderboardId participantId period previousBucket bucket previousRank rank cause version at"
 _PUBLISH = (

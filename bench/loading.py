@@ -29,8 +29,8 @@ from core.domain.periods import ALL_TIME
 from core.ranking.top import TOP_KEPT, TOP_NODE
 from core.storage.database import Database, Tables, connect
 from core.storage.tables import PROJECTED, create_tables, definitions
-from local.engine import find_engine, free_port, running_engine, temporary_folder
 from local.errors import StackError
+from local.stack.engine import find_engine, free_port, running_engine, temporary_folder
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef

@@ -12,9 +12,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 from core.domain.errors import LeaderboardError
 from core.domain.periods import ALL_TIME
 from core.domain.text import check_id
-from local import backup, counters, demo, exporting, importing, operating
+from local.backups import backup
+from local.commands import counters, demo, export, import_file, operating
 from local.errors import Refused, StackError
-from local.stack import DEFAULT_FOLDER, add_target
+from local.stack.target import DEFAULT_FOLDER, add_target
 
 _FOUND_WRONG = 1
 _COULD_NOT_RUN = 2
@@ -54,10 +55,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_run(subparsers)
-    importing.add_parser(subparsers)
+    import_file.add_parser(subparsers)
     demo.add_parser(subparsers)
     counters.add_parser(subparsers)
-    exporting.add_parser(subparsers)
+    export.add_parser(subparsers)
     backup.add_parser(subparsers)
     operating.add_parser(subparsers)
     _add_token(subparsers)
@@ -91,7 +92,7 @@ def _add_run(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def _run(args: argparse.Namespace) -> int:
     if (args.tls_cert is None) != (args.tls_key is None):
         raise StackError("--tls-cert and --tls-key: give both, or neither")
-    from local.server import run  # noqa: PLC0415 - GraphQL and the server would slow every other command
+    from local.server.main import run  # noqa: PLC0415 - GraphQL and the server would slow every other command
 
     return run(args)
 
@@ -110,7 +111,7 @@ def _add_token(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _token(args: argparse.Namespace) -> int:
-    from local import tokens  # noqa: PLC0415 - cryptography would slow every other command
+    from local.server import tokens  # noqa: PLC0415 - cryptography would slow every other command
 
     check_id("PARTICIPANT", args.participant)
     sys.stdout.write(tokens.mint(tokens.read_secret(args.data), args.participant, args.hours * 3600) + "\n")
@@ -137,9 +138,9 @@ def _add_watch(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _watch(args: argparse.Namespace) -> int:
-    from local import api_client, watch  # noqa: PLC0415 - gql would slow every other command
+    from local.client import api, watch  # noqa: PLC0415 - gql would slow every other command
 
-    return watch.watch(api_client.find(args), args)
+    return watch.watch(api.find(args), args)
 
 
 def _hours(text: str) -> float:

@@ -30,12 +30,14 @@ from core.storage.database import Database, Tables, connect
 from core.storage.tables import create_tables
 from core.submissions.submit import Submission, submit_score
 from core.upkeep.period_ends import call_period_end_hooks
-from local import backup, exporting, importing
-from local.backup import back_up, restore
-from local.engine import Engine
+from local.backups import backup
+from local.backups.backup import back_up, restore
+from local.commands import export
+from local.commands import import_file as import_file_command
 from local.errors import StackError
-from local.stack import Stack
-from local.stream_reader import StreamReader, connect_streams
+from local.stack.engine import Engine
+from local.stack.stream_reader import StreamReader, connect_streams
+from local.stack.target import Stack
 from tests.core.upkeep.test_deletion import scan
 from tests.support.dying import Killed, MortalClient
 from tests.support.twin import ALL_TIME, NOW, Twin, submit_to
@@ -75,7 +77,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
         def opened(*_: object, **__: object) -> Iterator[Stack]:
             yield stack
 
-        for module in (exporting, importing, backup):
+        for module in (export, import_file_command, backup):
             monkeypatch.setattr(module, "opened", opened)
         return func(Namespace(**arguments))
 
@@ -86,7 +88,7 @@ def import_file(run: Callable[..., int], stack: Stack, file: Path, board: Board,
     from local.cli import _parser
 
     args = _parser().parse_args(["import", str(file), "--board", board.id])
-    return run(importing.run, stack, **{**vars(args), **options})
+    return run(import_file_command.run, stack, **{**vars(args), **options})
 
 
 def lines(db: Database, board: Board, period: str = ALL_TIME) -> list[tuple[Any, ...]]:
@@ -127,7 +129,7 @@ def test_what_is_exported_and_imported_is_the_same_to_the_last_digit(
     drain()
     file = tmp_path / f"board.{file_format}"
     assert (
-        run(exporting.run, stack, board=source.id, archive=None, period="all-time", format=None, output=file)
+        run(export.run, stack, board=source.id, archive=None, period="all-time", format=None, output=file)
         == 0
     )
     options = {"score": ["score1", "score2", "score3"]} if composite and file_format == "csv" else {}
@@ -147,7 +149,7 @@ def test_an_archive_is_exported_as_it_was(stack: Stack, run: Callable[..., int],
     then = lines(db, twin.board)
     twin.submit("p0", 9, at=1)
     file = tmp_path / "archive.jsonl"
-    run(exporting.run, stack, board=None, archive=name, period="all-time", format=None, output=file)
+    run(export.run, stack, board=None, archive=name, period="all-time", format=None, output=file)
     import_file(run, stack, file, copy.board)
     assert lines(db, copy.board) == then
 

@@ -16,7 +16,7 @@ from core.submissions.submit import Submission, submit_score
 from core.tree.node import node_name
 from core.upkeep import growth, rebuilds
 from local.cli import main
-from local.stack import opened
+from local.stack.target import opened
 
 PERIODS = [PeriodKind.ALL_TIME, PeriodKind.WEEKLY]
 

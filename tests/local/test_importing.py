@@ -36,12 +36,11 @@ from core.domain.periods import ALL_TIME, periods_reached
 from core.ranking import queries
 from core.storage.database import Database
 from core.storage.tables import create_tables
-from core.submissions.submit import Submission, submit_score
-from local import import_submit
+from core.submissions.submit import Submission, submit_score, submit_scores
 from local.cli import main
-from local.engine import Engine
-from local.import_submit import ImportStoppedError, Row, submit_rows
-from local.stack import RunningStack, connect_local, recorded
+from local.importing.submit import ImportStoppedError, Row, submit_rows
+from local.stack.engine import Engine
+from local.stack.target import RunningStack, connect_local, recorded
 
 THEN = datetime(2024, 11, 30, 12, tzinfo=UTC)
 
@@ -536,26 +535,27 @@ def test_an_import_that_stopped_goes_on_where_it_was(
     world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What is done costs nothing again; refused rows are told again."""
-    monkeypatch.setattr("local.import_checkpoint._NOTED_EVERY", 0.0)
+    monkeypatch.setattr("local.importing.checkpoint._NOTED_EVERY", 0.0)
     board = world.create(ScorePolicy.SUM)
     rows = [f"p{at % 7},{'x' if at == 3 else 1}" for at in range(60)]
     file = world.write("participantId,score\n" + "\n".join(rows))
-    submit = import_submit.submit_scores
     calls: list[int] = []
 
     def fail_late(db: Database, board: Board, submissions: Sequence[Submission], *, now: datetime) -> Any:
         calls.extend(one.sequence[1] for one in submissions if one.sequence)
         if len(calls) > 40:
             raise ConnectionError
-        return submit(db, board, submissions, now=now)
+        return submit_scores(db, board, submissions, now=now)
 
-    monkeypatch.setattr(import_submit, "submit_scores", fail_late)
-    monkeypatch.setattr(import_submit, "MAX_SUBMISSIONS", 5)
+    def count(db: Database, board: Board, submissions: Sequence[Submission], *, now: datetime) -> Any:
+        calls.extend(one.sequence[1] for one in submissions if one.sequence)
+        return submit_scores(db, board, submissions, now=now)
+
+    monkeypatch.setattr("local.importing.submit.submit_scores", fail_late)
+    monkeypatch.setattr("local.importing.submit.MAX_SUBMISSIONS", 5)
     assert world.run(file, "--workers", "1") == 2
     calls.clear()
-    monkeypatch.setattr(
-        import_submit, "submit_scores", lambda *given, **named: _count(calls, submit, given, named)
-    )
+    monkeypatch.setattr("local.importing.submit.submit_scores", count)
     capsys.readouterr()
     assert world.run(file, "--workers", "1") == 1
     told = capsys.readouterr().out
@@ -566,11 +566,6 @@ def test_an_import_that_stopped_goes_on_where_it_was(
     assert world.run(file) == 1  # through: looked at anew
     assert len(calls) == 60
     assert sum(value for (value,) in scores_of(world.db, board).values()) == 59
-
-
-def _count(calls: list[int], submit: Callable[..., Any], given: Any, named: Any) -> Any:
-    calls.extend(one.sequence[1] for one in given[2])
-    return submit(*given, **named)
 
 
 def test_two_of_the_same_import_at_once_add_once(db: Database, boards: Boards) -> None:

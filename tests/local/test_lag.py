@@ -27,8 +27,8 @@ from core.ranking.queries import entry
 from core.ranking.ranks import rank_entries
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
-from local.engine import find_engine, free_port
-from local.stack import connect_local, find_running
+from local.stack.engine import find_engine, free_port
+from local.stack.target import connect_local, find_running
 from tests.support.twin import ALL_TIME, LONG_AGO, Twin
 
 Drain = Callable[[], int]

@@ -21,9 +21,9 @@ from core.storage.database import Database
 from core.storage.tables import create_tables
 from core.submissions.submit import Submission, submit_score
 from local.cli import main
-from local.engine import Engine
-from local.stack import RunningStack, connect_local, recorded
-from local.stream_reader import StreamReader, connect_streams
+from local.stack.engine import Engine
+from local.stack.stream_reader import StreamReader, connect_streams
+from local.stack.target import RunningStack, connect_local, recorded
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 

@@ -25,9 +25,9 @@ from starlette.applications import Starlette
 
 from core.domain.board import define_board
 from core.submissions.submit import Submission, submit_score
-from local import graphiql
-from local.engine import find_engine, free_port
-from local.stack import find_running, opened
+from local.server import graphiql
+from local.stack.engine import find_engine, free_port
+from local.stack.target import find_running, opened
 
 COMMAND = Path(sys.executable).with_name("leaderboard")
 HEADERS = {"x-api-key": "local-admin"}

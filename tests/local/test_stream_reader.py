@@ -17,9 +17,9 @@ from core.domain.model import Board
 from core.ranking import queries
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
-from local import stream_reader
-from local.engine import Engine
-from local.stream_reader import CONSUMER, StreamReader, connect_streams
+from local.stack import stream_reader
+from local.stack.engine import Engine
+from local.stack.stream_reader import CONSUMER, StreamReader, connect_streams
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from local.engine import free_port
+from local.stack.engine import free_port
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from local import tokens
 from local.cli import main
+from local.server import tokens
 from resolvers.auth import Caller, Credentials, NotAuthenticated, Role
 
 

@@ -19,10 +19,10 @@ from moto import mock_aws
 
 from core.boards import Boards
 from core.storage.database import Database
-from local.api_client import find
 from local.cli import main
-from local.engine import Engine, free_port
+from local.client.api import find
 from local.errors import StackError
+from local.stack.engine import Engine, free_port
 from tests.support.live import Live, change, live, live_alone, top_change
 
 ROOT = Path(__file__).parents[2]

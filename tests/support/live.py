@@ -20,8 +20,8 @@ from core.boards import Boards
 from core.storage.database import Database, Tables
 from core.storage.database import connect as connect_database
 from core.storage.tables import create_tables
-from local import sockets, tokens, web
-from local.engine import Engine
+from local.server import sockets, tokens, web
+from local.stack.engine import Engine
 from resolvers.auth import Credentials
 from resolvers.http import Backend, serve
 from resolvers.hub import Hub

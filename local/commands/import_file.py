@@ -24,11 +24,11 @@ from core.domain.errors import (
 from core.domain.model import Board, ScoreKind, ScorePolicy, SortOrder, SubmitResult, TieBreak
 from core.storage.database import Database
 from local.errors import StackError
-from local.import_checkpoint import Checkpoint
-from local.import_report import Report, progress, refusal_writer
-from local.import_rows import Columns, Format, InputFile, Refusal
-from local.import_submit import ImportStoppedError, Row, submit_rows
-from local.stack import add_target, opened
+from local.importing.checkpoint import Checkpoint
+from local.importing.input_file import Columns, Format, InputFile, Refusal
+from local.importing.report import Report, progress, refusal_writer
+from local.importing.submit import ImportStoppedError, Row, submit_rows
+from local.stack.target import add_target, opened
 
 _ROWS_BETWEEN_PROGRESS = 100
 

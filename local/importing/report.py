@@ -13,8 +13,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from core.domain.errors import LeaderboardError
 from core.domain.model import SubmitResult
-from local.import_rows import Format, Refusal
-from local.import_submit import Row
+from local.importing.input_file import Format, Refusal
+from local.importing.submit import Row
 
 _SHOWN_REFUSALS = 20
 _SECONDS_BETWEEN_LINES = 5.0

@@ -21,8 +21,8 @@ from core.domain.scores import format_value
 from core.ranking.queries import entries, size
 from core.storage.database import Database
 from local.errors import StackError
-from local.import_report import progress
-from local.stack import Stack, add_target, opened
+from local.importing.report import progress
+from local.stack.target import Stack, add_target, opened
 
 _DESCRIPTION = """
 Writes the standings of a board, or of an archive, best first: participantId, score, achievedAt, displayName

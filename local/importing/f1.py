@@ -13,9 +13,9 @@ from pathlib import Path
 
 from core.domain.board import ComponentInput, define_board
 from core.domain.model import Board, RankBucket, ScoreKind, ScorePolicy, SortOrder
-from local.import_submit import Row
+from local.importing.submit import Row
 
-DATA = Path(__file__).resolve().parent.parent / "data" / "f1"
+DATA = Path(__file__).resolve().parents[2] / "data" / "f1"
 SOURCE = "formula-1"
 
 _NONE = r"\N"

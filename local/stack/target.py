@@ -17,9 +17,9 @@ import boto3
 from core.boards import Boards
 from core.storage.database import Database, Tables, connect
 from core.storage.tables import create_tables
-from local.engine import running_engine
 from local.errors import StackError
-from local.stream_reader import StreamReader, connect_streams
+from local.stack.engine import running_engine
+from local.stack.stream_reader import StreamReader, connect_streams
 
 DEFAULT_FOLDER = Path(".leaderboard")
 _PREFIX = "leaderboard"

@@ -35,12 +35,12 @@ from core.storage.database import Database, batch_write
 from core.storage.parallel import batched
 from core.storage.rank_index import read_run
 from core.upkeep import checks, rebuilds
-from local.backup_file import append_page, digest, read_items, write_json
-from local.counters import followed
+from local.backups.items_file import append_page, digest, read_items, write_json
+from local.commands.counters import followed
 from local.errors import StackError
-from local.import_checkpoint import PREFIX
-from local.import_report import progress
-from local.stack import Stack, add_target, opened
+from local.importing.checkpoint import PREFIX
+from local.importing.report import progress
+from local.stack.target import Stack, add_target, opened
 
 _SEGMENTS = {"boards": 1, "records": 2, "receipts": 2, "scores": 6}
 _STATE = "backup.json"

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, BinaryIO, Literal, NoReturn
 
 from local.errors import StackError
-from local.import_submit import Row
+from local.importing.submit import Row
 
 Format = Literal["csv", "jsonl"]
 _BLANK = (None, "")

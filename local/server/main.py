@@ -15,12 +15,13 @@ from core.boards import Boards
 from core.notifications.events import Event, Published
 from core.storage.database import Database
 from core.storage.tables import create_tables
-from local import ADMIN_KEY, PUBLIC_KEY, graphiql, maintenance, sockets, tokens, web
-from local.engine import Engine, running_engine, temporary_folder
+from local import ADMIN_KEY, PUBLIC_KEY
 from local.errors import StackError
 from local.notifier import Notifier
-from local.stack import RunningStack, connect_local, recorded
-from local.stream_reader import StreamReader, connect_streams
+from local.server import graphiql, maintenance, sockets, tokens, web
+from local.stack.engine import Engine, running_engine, temporary_folder
+from local.stack.stream_reader import StreamReader, connect_streams
+from local.stack.target import RunningStack, connect_local, recorded
 from resolvers.auth import Credentials, Role
 from resolvers.http import Backend, serve
 from resolvers.hub import Hub

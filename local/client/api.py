@@ -21,7 +21,7 @@ from graphql import ExecutionResult
 
 from local import ADMIN_KEY
 from local.errors import Refused, StackError
-from local.stack import find_running
+from local.stack.target import find_running
 
 _AWS_HOST = ".amazonaws.com"
 

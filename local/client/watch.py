@@ -16,7 +16,7 @@ from gql.transport.exceptions import TransportError, TransportQueryError, Transp
 from websockets.exceptions import WebSocketException
 
 from core.domain.errors import InvalidInput
-from local.api_client import Api
+from local.client.api import Api
 from local.errors import Refused, StackError
 
 _RANK = """query ($board: ID!, $who: ID!, $period: String) { leaderboard(id: $board) {

@@ -17,7 +17,7 @@ from strawberry.subscriptions import GRAPHQL_TRANSPORT_WS_PROTOCOL
 from strawberry.subscriptions.protocols.graphql_transport_ws.handlers import BaseGraphQLTransportWSHandler
 from strawberry.subscriptions.protocols.graphql_transport_ws.types import ConnectionInitMessage
 
-from local import appsync_realtime
+from local.server import appsync_realtime
 from resolvers.auth import NotAuthenticated
 from resolvers.http import Backend
 from resolvers.hub import MAX_WAITING, Reader

@@ -17,8 +17,8 @@ from core.records.audit import AuditContext, all_records
 from core.records.jobs import Item, Job, pending_jobs
 from core.upkeep.deletion import delete_rest
 from local.errors import StackError
-from local.import_report import plain_console, progress
-from local.stack import Stack, add_target, opened
+from local.importing.report import plain_console, progress
+from local.stack.target import Stack, add_target, opened
 
 _STEP_SECONDS = 1.0
 _DELETE = """

@@ -14,8 +14,8 @@ from core.domain.model import Board
 from core.domain.periods import resolve_period
 from core.upkeep import checks, rebuilds
 from core.upkeep.explain import explain
-from local.import_report import plain_console
-from local.stack import Stack, add_target, opened
+from local.importing.report import plain_console
+from local.stack.target import Stack, add_target, opened
 
 _EXPLAIN = """
 Shows a board's index shards, its counter tree as it is now, and the capacity units that reading and writing

@@ -13,12 +13,12 @@ from core.domain.periods import ALL_TIME
 from core.domain.scores import display
 from core.ranking import queries, ranks
 from core.storage.database import Meter, metered
-from local import f1
+from local.commands.import_file import import_file
 from local.errors import StackError
-from local.import_report import Report, progress
-from local.import_submit import Row
-from local.importing import import_file
-from local.stack import Stack, add_target, opened
+from local.importing import f1
+from local.importing.report import Report, progress
+from local.importing.submit import Row
+from local.stack.target import Stack, add_target, opened
 
 _SHOWN_YEAR = 2008  # decided in its last corner: one point
 _SHOWN_ENTRIES = 12
