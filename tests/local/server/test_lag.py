@@ -32,7 +32,7 @@ from local.stack.target import connect_local, find_running
 from tests.support.twin import ALL_TIME, LONG_AGO, Twin
 
 Drain = Callable[[], int]
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 READY_SECONDS = 60
 LOAD_SECONDS = 8
 CAUGHT_UP_SECONDS = 20

@@ -25,7 +25,7 @@ from local.errors import StackError
 from local.stack.engine import Engine, free_port
 from tests.support.live import Live, change, live, live_alone, top_change
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SUBMIT = "mutation ($input: SubmitScoreInput!) { submitScore(input: $input) { accepted } }"
 
 

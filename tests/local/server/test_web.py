@@ -8,7 +8,7 @@ import pytest
 
 from local.stack.engine import free_port
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(
