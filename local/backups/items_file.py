@@ -1,7 +1,7 @@
-"""A table in a file: its items as lines of JSON, compressed page by page, to go on writing where it ended.
+"""Files of DynamoDB items: lines of JSON, compressed page by page so that a killed run can be resumed.
 
-Each page is a gzip member of its own. How far a file is good is noted after it has reached the disk; whatever
-a killed run has written behind that is cut off.
+Each page is a gzip member. The caller stores a file's valid length after the page has reached the disk; the
+next write cuts off what a killed run wrote beyond it.
 """
 
 import base64
@@ -17,8 +17,8 @@ Item = Mapping[str, Any]
 
 
 def append_page(path: Path, good: int, items: Sequence[Item]) -> int:
-    """Write items behind the first `good` bytes of a file, for good; gives its length then."""
-    page = gzip.compress("".join(f"{_line(item)}\n" for item in items).encode(), mtime=0)
+    """Write items after the first `good` bytes of a file and flush them to disk; return the new length."""
+    page = gzip.compress("".join(f"{_to_json(item)}\n" for item in items).encode(), mtime=0)
     with path.open("r+b" if path.exists() else "w+b") as file:
         file.truncate(good)
         file.seek(good)
@@ -29,20 +29,20 @@ def append_page(path: Path, good: int, items: Sequence[Item]) -> int:
 
 
 def read_items(path: Path) -> Iterator[dict[str, Any]]:
-    """Read the items of a file."""
+    """Yield the items of a file."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             yield _parse(json.loads(line))
 
 
 def digest(path: Path) -> str:
-    """Give what tells whether a file is still as it was written."""
+    """Return a file's SHA-256 digest."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write a small file whole, or leave the one before."""
+    """Replace a file in one step: after a crash it is the old one or the new one."""
     fresh = path.with_name(path.name + ".new")
     with fresh.open("w", encoding="utf-8") as file:
         json.dump(value, file, indent=1)
@@ -51,18 +51,18 @@ def write_json(path: Path, value: object) -> None:
     fresh.replace(path)
 
 
-def _line(item: Item) -> str:
-    return json.dumps(item, default=_text, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+def _to_json(item: Item) -> str:
+    return json.dumps(item, default=_base64, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def _text(value: object) -> str:
-    assert isinstance(value, bytes)  # noqa: S101 - nothing else of DynamoDB's is no JSON
+def _base64(value: object) -> str:
+    assert isinstance(value, bytes)  # noqa: S101 - the only type of DynamoDB that JSON lacks
     return base64.b64encode(value).decode()
 
 
-def _parse(attribute: Any) -> Any:
-    """Give binary values their bytes back, in maps and lists too."""
-    return {name: _value(value) for name, value in attribute.items()}
+def _parse(attributes: Any) -> Any:
+    """Return attributes with their binary values decoded, in maps and lists too."""
+    return {name: _value(value) for name, value in attributes.items()}
 
 
 def _value(value: dict[str, Any]) -> dict[str, Any]:
@@ -70,9 +70,9 @@ def _value(value: dict[str, Any]) -> dict[str, Any]:
     if kind == "B":
         content = base64.b64decode(content)
     elif kind == "BS":
-        content = [base64.b64decode(one) for one in content]
+        content = [base64.b64decode(element) for element in content]
     elif kind == "M":
         content = _parse(content)
     elif kind == "L":
-        content = [_value(one) for one in content]
+        content = [_value(element) for element in content]
     return {kind: content}

@@ -1,4 +1,4 @@
-"""A client of a stack's GraphQL API, local or on AppSync: queries over HTTP, subscriptions over sockets."""
+"""A client of a stack's GraphQL API: queries over HTTP, subscriptions over AppSync's WebSockets."""
 
 import argparse
 import asyncio
@@ -21,13 +21,13 @@ from graphql import ExecutionResult
 
 from local import ADMIN_KEY
 from local.errors import Refused, StackError
-from local.stack.target import find_running
+from local.stack.running import find_running
 
 _AWS_HOST = ".amazonaws.com"
 
 
 class Transport(AppSyncWebsocketsTransport):
-    """gql's, which lets nobody know when a subscription has begun."""
+    """gql's transport, with an event for what it hides: that a subscription was acknowledged."""
 
     def __init__(self, url: str, auth: AppSyncAuthentication) -> None:
         super().__init__(url, auth=auth)
@@ -42,45 +42,45 @@ class Transport(AppSyncWebsocketsTransport):
 
 @dataclass(frozen=True)
 class Api:
-    """Where an API is, and how to say who asks: the same for both ways to ask."""
+    """An API's address and how requests to it are authorized."""
 
     url: str
     auth: AppSyncAuthentication
 
     def transport(self) -> Transport:
-        """Make a connection for subscriptions."""
+        """Return a transport for subscriptions; it connects when a gql client opens it."""
         parts = urlsplit(self.url)
         scheme = "ws" if parts.scheme == "http" else "wss"
-        # gql finds AppSync's own host for sockets; where there is a domain, they have a path.
+        # gql knows the WebSocket host of an AppSync API. With a custom domain, a path tells it apart.
         path = parts.path if parts.netloc.endswith(_AWS_HOST) else f"{parts.path}/realtime"
         return Transport(f"{scheme}://{parts.netloc}{path}", self.auth)
 
     async def ask(self, query: str, variables: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask over HTTP.
+        """Send a query over HTTP; return its data.
 
         Raises:
-            Refused: the answer has an error.
-            TransportConnectionFailed: there is no answer, or none of GraphQL.
+            Refused: the response has errors.
+            TransportConnectionFailed: there is no response, or it is no GraphQL.
         """
         body = json.dumps({"query": query, "variables": variables})
-        kind = {"content-type": "application/json"}
-        headers = kind | self.auth.get_headers(body, dict(kind))
+        content_type = {"content-type": "application/json"}
+        headers = content_type | self.auth.get_headers(body, dict(content_type))
         try:
             async with httpx.AsyncClient(timeout=30) as http:
-                answer = (await http.post(self.url, content=body, headers=headers)).json()
+                response = (await http.post(self.url, content=body, headers=headers)).json()
         except (httpx.HTTPError, ValueError) as error:
-            raise TransportConnectionFailed(f"{self.url} does not answer: {error}") from error
-        if answer.get("errors"):
-            raise Refused(answer["errors"])
-        data: dict[str, Any] = answer["data"]
+            raise TransportConnectionFailed(f"no GraphQL response from {self.url}: {error}") from error
+        if response.get("errors"):
+            raise Refused(response["errors"])
+        data: dict[str, Any] = response["data"]
         return data
 
 
 def find(args: argparse.Namespace) -> Api:
-    """Give the API that the arguments name: by URL, of a stack on AWS, or of the running local stack.
+    """Return the API that the arguments name: by URL, of a stack on AWS, or of the running local stack.
 
     Raises:
-        StackError: there is none.
+        StackError: the URL is malformed, or there is no such stack.
     """
     url, key = args.url, args.api_key
     if url is None and args.stack is not None:
@@ -89,7 +89,7 @@ def find(args: argparse.Namespace) -> Api:
         running = find_running(args.data)
         if running is None:
             raise StackError(
-                f"no stack runs on {args.data}; start it with `leaderboard run`, or name a --url"
+                f"no stack runs on data folder {args.data}; start it with `leaderboard run`, or name a --url"
             )
         url, key = running.url, key or ADMIN_KEY
     host = urlsplit(url).netloc

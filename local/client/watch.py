@@ -1,13 +1,11 @@
-"""`leaderboard watch`: a participant's rank changes, or a board's top, as they come."""
+"""Watch a participant's rank changes, or a board's top, and print each event."""
 
-import argparse
 import asyncio
 import json
-import random
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +13,7 @@ from gql import Client, GraphQLRequest
 from gql.transport.exceptions import TransportError, TransportQueryError, TransportServerError
 from websockets.exceptions import WebSocketException
 
-from core.domain.errors import InvalidInput
+from core.storage.backoff import delay
 from local.client.api import Api
 from local.errors import Refused, StackError
 
@@ -31,70 +29,68 @@ _TOP_CHANGES = """subscription ($board: ID!, $period: String!) {
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 30.0
 
 
-def watch(api: Api, args: argparse.Namespace) -> int:
-    """Watch until interrupted; give the exit code.
+def watch(api: Api, board_id: str, period: str, participant_id: str | None) -> None:
+    """Print the events of a participant, or of the board's top if there is none, until interrupted.
 
     Raises:
         Refused: the API refuses the subscription or the query.
+        StackError: the API refuses the credentials.
     """
-    if (args.participant is None) != args.top:
-        raise InvalidInput("PARTICIPANT: name one, or ask for the board's --top, not both")
-    variables = {"board": args.board, "period": args.period}
-    if not args.top:
-        variables["who"] = args.participant
-    asyncio.run(_Watch(api, variables, top=args.top).run())
-    return 0
+    variables = {"board": board_id, "period": period}
+    if participant_id is not None:
+        variables["who"] = participant_id
+    asyncio.run(_Watch(api, variables, top=participant_id is None).run())
 
 
 @dataclass
 class _Watch:
-    """What is watched, and the version of the last event that was told."""
+    """A subscription, the version of the last event printed, and the failed connections since."""
 
     api: Api
     variables: dict[str, str]
     top: bool
     version: int = -1
-    pause: float = field(default=_FIRST_PAUSE_SECONDS)
+    failures: int = 0
 
     async def run(self) -> None:
-        """Connect, again and again; each time later, until a connection has held."""
+        """Connect and reconnect, with a growing delay until a connection succeeds."""
         while True:
             try:
-                await self._connected()
+                await self._subscribe()
                 cause = "the server ended the subscription"
             except TransportQueryError as refusal:
                 raise Refused(refusal.errors or ()) from refusal
             except TransportServerError as refusal:
-                raise StackError(f"{self.api.url} lets nobody in: {refusal}") from refusal
+                raise StackError(f"{self.api.url} refused the connection: {refusal}") from refusal
             except (TransportError, WebSocketException, OSError) as error:
                 cause = str(error) or type(error).__name__
-            pause = self.pause * random.uniform(0.5, 1.0)
-            self.pause = min(self.pause * 2, _LONGEST_PAUSE_SECONDS)
-            sys.stderr.write(f"leaderboard: {' '.join(cause.split())}; connecting again in {pause:.1f} s\n")
+            pause = delay(self.failures, base=_FIRST_PAUSE_SECONDS, longest=_LONGEST_PAUSE_SECONDS)
+            self.failures = min(self.failures + 1, 10)  # the longest pause is reached: 2**n stays a float
+            sys.stderr.write(f"leaderboard: {' '.join(cause.split())}; reconnecting in {pause:.1f} s\n")
             await asyncio.sleep(pause)
 
-    async def _connected(self) -> None:
-        """Subscribe, then ask how things stand, then tell what changes: so nothing is missed in between."""
+    async def _subscribe(self) -> None:
+        """Subscribe, then print the current state, then events: in this order none is missed."""
         transport = self.api.transport()
         request = GraphQLRequest(_TOP_CHANGES if self.top else _RANK_CHANGES, variable_values=self.variables)
         async with Client(transport=transport) as session, aclosing(session.subscribe(request)) as events:
             first = asyncio.create_task(_next(events))
-            begun = asyncio.create_task(transport.acknowledged.wait())
+            acknowledged = asyncio.create_task(transport.acknowledged.wait())
             try:
-                await asyncio.wait({first, begun}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({first, acknowledged}, return_when=asyncio.FIRST_COMPLETED)
                 if first.done():
-                    first.result()  # raises if it was refused
-                self.pause = _FIRST_PAUSE_SECONDS
-                _say(await self._present())
+                    first.result()  # raises if the subscription was refused
+                self.failures = 0
+                _print(await self._current())
                 event = await first
             finally:
                 first.cancel()
-                begun.cancel()
+                acknowledged.cancel()
             while event is not None:
-                self._tell(event)
+                self._show(event)
                 event = await _next(events)
 
-    async def _present(self) -> str:
+    async def _current(self) -> str:
         board = (await self.api.ask(_TOP if self.top else _RANK, self.variables))["leaderboard"]
         if self.top:
             return _line(None, _top(board["top"]))
@@ -105,14 +101,14 @@ class _Watch:
         place = f"rank {rank['rank']} of {rank['total']}, {rank['bucket']['name']}"
         return _line(None, f"{place}, with {entry['score']['display']}")
 
-    def _tell(self, told: dict[str, Any]) -> None:
-        (event,) = told.values()
+    def _show(self, data: dict[str, Any]) -> None:
+        (event,) = data.values()
         if event is None or int(event["version"]) <= self.version:
-            return  # it came late, or twice
+            return  # late, or a duplicate
         self.version = int(event["version"])
         at = datetime.fromisoformat(event["at"])
         if self.top:
-            _say(_line(at, _top(json.loads(event["entries"]))))
+            _print(_line(at, _top(json.loads(event["entries"]))))
             return
         bucket, rank = event["bucket"], str(event["rank"])
         if event["previousBucket"] is not None:
@@ -120,7 +116,7 @@ class _Watch:
         if event["previousRank"] is not None:
             rank += f", was {event['previousRank']}"
         cause = "own score" if event["cause"] == "OWN_SCORE" else "others' scores"
-        _say(_line(at, f"{bucket}: rank {rank} ({cause})"))
+        _print(_line(at, f"{bucket}: rank {rank} ({cause})"))
 
 
 async def _next(events: AsyncGenerator[dict[str, Any], None]) -> dict[str, Any] | None:
@@ -129,9 +125,9 @@ async def _next(events: AsyncGenerator[dict[str, Any], None]) -> dict[str, Any] 
 
 def _top(entries: list[dict[str, Any]]) -> str:
     lines = [
-        f"{one['rank']['rank']:>4}  {one['participant']['displayName'] or one['participant']['id']}"
-        f"  {one['score']['display']}"
-        for one in entries
+        f"{entry['rank']['rank']:>4}  {entry['participant']['displayName'] or entry['participant']['id']}"
+        f"  {entry['score']['display']}"
+        for entry in entries
     ]
     return "\n".join(["top", *lines]) if lines else "top: nobody"
 
@@ -140,6 +136,6 @@ def _line(at: datetime | None, text: str) -> str:
     return f"{(at or datetime.now().astimezone()).astimezone():%H:%M:%S}  {'' if at else 'now: '}{text}"
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()

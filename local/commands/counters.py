@@ -1,9 +1,7 @@
-"""`leaderboard explain`, `check` and `rebuild`: a board's rank counters, seen, verified and made anew."""
+"""`leaderboard explain`, `check` and `rebuild`: show, verify and rebuild a board's counters."""
 
 import argparse
-import contextlib
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from rich.progress import Progress
@@ -11,34 +9,32 @@ from rich.table import Table
 
 from core.domain.keys import standings_key
 from core.domain.model import Board
-from core.domain.periods import resolve_period
+from core.domain.periods import ALL_TIME, resolve_period
 from core.upkeep import checks, rebuilds
 from core.upkeep.explain import explain
-from local.importing.report import plain_console
-from local.stack.target import Stack, add_target, opened
+from local.console import plain_console
+from local.stack.target import Stack, add_target, following, opened
 
 _EXPLAIN = """
-Shows a board's index shards, its counter tree as it is now, and the capacity units that reading and writing
-it take.
+Shows a board's index shards, its counter tree as it is now, and the capacity units of reading a rank and of
+writing a score.
 """
 _CHECK = """
-Recounts the entries on the index and compares every count of the tree, and the top. Exit code 1 if something
-differs and stays so; `leaderboard rebuild` mends it.
+Recounts the entries on the rank index and compares every count of the tree, and the top. Exit code 1 if a
+count has drifted; `leaderboard rebuild` repairs it.
 """
 _REBUILD = """
-Counts every entry into new counters while submissions go on, and then uses those. Costs a write unit an
-entry. Running it again goes on where it was.
+Counts every entry into a new counter tree while submissions go on, then switches to it. Costs a write unit an
+entry. If it is interrupted, run it again: it resumes.
 """
 _DRIFTS_SHOWN = 20
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the three commands."""
-    _add(
-        subparsers, _explain, "explain", "show how a board's ranks are counted, and what that costs", _EXPLAIN
-    )
+    _add(subparsers, _explain, "explain", "show how a board's ranks are counted and what they cost", _EXPLAIN)
     _add(subparsers, _check, "check", "recount a board's entries and compare every counter", _CHECK)
-    _add(subparsers, _rebuild, "rebuild", "make a board's counters anew from its entries", _REBUILD)
+    _add(subparsers, _rebuild, "rebuild", "rebuild a board's counters from its entries", _REBUILD)
 
 
 def _add(
@@ -49,8 +45,8 @@ def _add(
     description: str,
 ) -> None:
     parser = subparsers.add_parser(name, help=summary, description=description)
-    parser.add_argument("board", metavar="BOARD")
-    parser.add_argument("--period", default="all-time", help="default all-time")
+    parser.add_argument("board", metavar="BOARD", help="the board's id")
+    parser.add_argument("--period", default=ALL_TIME, metavar="KEY", help="default: all-time")
     add_target(parser)
     parser.set_defaults(func=func)
 
@@ -73,7 +69,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _rebuild(args: argparse.Namespace) -> int:
-    with opened(args) as stack, Progress(transient=True) as progress, followed(stack):
+    with opened(args) as stack, Progress(transient=True) as progress, following(stack):
         board, standings = _standings(stack, args)
         task = progress.add_task("entries", total=None)
         report = rebuilds.rebuild(
@@ -88,29 +84,18 @@ def _standings(stack: Stack, args: argparse.Namespace) -> tuple[Board, str]:
     return board, standings_key(board.id, period, board.generation)
 
 
-@contextlib.contextmanager
-def followed(stack: Stack) -> Iterator[None]:
-    """Have the stream counted for the block's length, also where no stack runs to do it."""
-    done = threading.Event()
-    thread = threading.Thread(target=stack.follow, args=[done], name="stream", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-
-
 def _report(report: checks.CheckReport) -> int:
     console = plain_console()
     console.print(f"{report.entries:,} entries, {report.counts:,} counts compared", end="")
     if not report.drifts:
-        console.print(": all agree" + (f", {report.behind:,} still being counted" if report.behind else ""))
+        console.print(
+            ": no drift" + (f", {report.behind:,} entries not counted yet" if report.behind else "")
+        )
         return 0
-    console.print(f": {len(report.drifts):,} differ")
+    console.print(f": {len(report.drifts):,} drifted")
     table = Table("where", "counted", "entries")
     for drift in report.drifts[:_DRIFTS_SHOWN]:
         table.add_row(drift.where, str(drift.counted), str(drift.entries))
     console.print(table)
-    console.print("Make them anew: leaderboard rebuild BOARD")
+    console.print("To repair: leaderboard rebuild BOARD")
     return 1

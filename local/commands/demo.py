@@ -1,4 +1,4 @@
-"""`leaderboard demo`: imports Formula 1 since 1950 and shows a board of it."""
+"""`leaderboard demo`: import Formula 1 results since 1950 and show a board."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -13,22 +13,23 @@ from core.domain.periods import ALL_TIME
 from core.domain.scores import display
 from core.ranking import queries, ranks
 from core.storage.database import Meter, metered
-from local.commands.import_file import import_file
+from local.console import progress
 from local.errors import StackError
 from local.importing import f1
-from local.importing.report import Report, progress
-from local.importing.submit import Row
+from local.importing.report import Report
+from local.importing.rows import Row
+from local.importing.run import import_rows
 from local.stack.target import Stack, add_target, opened
 
-_SHOWN_YEAR = 2008  # decided in its last corner: one point
+_SHOWN_YEAR = 2008  # decided by one point, in the last corner
 _SHOWN_ENTRIES = 12
 _WORKERS = 4
 _NEXT = """
 Try next:
-  leaderboard run          and paste into GraphiQL, at the address that it prints:
+  leaderboard run          and paste into GraphiQL, at the address it prints:
     {{ leaderboard(id: "{board}") {{ size top(limit: 3) {{ participant {{ displayName }} }} }} }}
     {{ participant(id: "hamilton") {{ entries {{ items {{ leaderboardId rank {{ rank total }} }} }} }} }}
-  leaderboard import FILE  for scores of your own, see leaderboard import --help"""
+  leaderboard import FILE  to import your own scores; see leaderboard import --help"""
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -36,18 +37,16 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser(
         "demo",
         help="import Formula 1 since 1950 and show a board",
-        description="Imports a board for each Formula 1 season, ranked by points and countback, one of "
-        "fastest laps and one of pit stops. Running it again changes nothing.",
+        description="Imports a board for each Formula 1 season, ranked by points and countback, a board of "
+        "fastest laps and a board of pit stops. Running it again changes nothing.",
     )
-    parser.add_argument(
-        "--seasons", default="all", metavar="all|YEAR[,YEAR...]", help="what to import (default all)"
-    )
+    parser.add_argument("--seasons", default="all", metavar="all|YEAR[,YEAR...]", help="default: all")
     add_target(parser)
     parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Import the demo's boards and print one of them; give the exit code.
+    """Import the demo's boards and print one of them; return the exit code.
 
     Raises:
         StackError: there is no such season, or the import stopped.
@@ -77,25 +76,27 @@ def run(args: argparse.Namespace) -> int:
 
 def _import(stack: Stack, replays: Sequence[f1.Replay], report: Report) -> None:
     done = 0
-    with progress("importing Formula 1", sum(len(replay.rows) for replay in replays)) as tell:
+    with progress("importing Formula 1", sum(len(replay.rows) for replay in replays)) as show:
 
-        def counted(rows: Sequence[Row]) -> Iterator[Row]:
+        def with_progress(rows: Sequence[Row]) -> Iterator[Row]:
             nonlocal done
             for row in rows:
                 yield row
                 done += 1
-                tell(done)
+                show(done)
 
         for replay in replays:
             try:
                 board = stack.boards.create(replay.board)
             except LeaderboardExists:
                 board = stack.boards.get(replay.board.id)
-            import_file(stack.db, board, counted(replay.rows), report, source=f1.SOURCE, workers=_WORKERS)
+            import_rows(
+                stack.db, board, with_progress(replay.rows), report, source=f1.SOURCE, workers=_WORKERS
+            )
 
 
 def _table(stack: Stack, board: Board) -> Table:
-    """Draw the head of a season."""
+    """Return the table of a season's best drivers."""
     entries = queries.top(stack.db, board, ALL_TIME, _SHOWN_ENTRIES)
     ranked = ranks.rank_entries(stack.db, board, ALL_TIME, entries)
     total = ranked[0].total if ranked and ranked[0] else 0
@@ -122,11 +123,13 @@ def _consumed(meter: Meter) -> str:
     )
 
 
-def _years(text: str, known: Sequence[int]) -> Sequence[int]:
+def _years(text: str, available: Sequence[int]) -> Sequence[int]:
     if text == "all":
-        return known
-    wanted = text.split(",")
-    for year in wanted:
-        if year not in map(str, known):
-            raise StackError(f"--seasons: there is no season {year!r}; there are {known[0]} to {known[-1]}")
-    return [int(year) for year in wanted]
+        return available
+    years = text.split(",")
+    for year in years:
+        if year not in map(str, available):
+            raise StackError(
+                f"--seasons: there is no season {year!r}; there are {available[0]} to {available[-1]}"
+            )
+    return [int(year) for year in years]

@@ -1,11 +1,11 @@
-"""`leaderboard export`: a board's standings, or an archive, in a file that `import` takes back."""
+"""`leaderboard export`: write a board's standings, or an archive, to a file that `import` can read."""
 
 import argparse
 import csv
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,21 +16,21 @@ from core.archives.write import read_archive
 from core.domain.errors import ArchiveNotFound
 from core.domain.limits import MAX_PAGE
 from core.domain.model import Board, Entry, Page
-from core.domain.periods import resolve_period
+from core.domain.pages import every_item
+from core.domain.periods import ALL_TIME, resolve_period
 from core.domain.scores import format_value
 from core.ranking.queries import entries, size
 from core.storage.database import Database
+from local.console import progress
 from local.errors import StackError
-from local.importing.report import progress
 from local.stack.target import Stack, add_target, opened
 
 _DESCRIPTION = """
-Writes the standings of a board, or of an archive, best first: participantId, score, achievedAt, displayName
-and metadataJson, with every digit of a score. Hidden entries are not in it; `leaderboard backup` keeps those
-too.
+Writes the entries of a board or an archive, best first: participantId, score with every digit, achievedAt,
+displayName and metadataJson. Hidden entries are left out; `leaderboard backup` keeps those too.
 """
 
-Pages = Callable[[str | None], Page[Entry]]
+ReadPage = Callable[[str | None], Page[Entry]]
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -38,18 +38,18 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser(
         "export", help="write a board or an archive to a CSV or JSON Lines file", description=_DESCRIPTION
     )
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("board", metavar="BOARD", nargs="?")
-    what.add_argument("--archive", metavar="ID", help="an archive instead, by its id")
-    parser.add_argument("--period", default="all-time", help="of the board; default all-time")
-    parser.add_argument("--format", choices=["csv", "jsonl"], help="default: what FILE's name says")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: stdout")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("board", metavar="BOARD", nargs="?", help="the board's id")
+    source.add_argument("--archive", metavar="ID", help="export an archive, by its id, instead of a board")
+    parser.add_argument("--period", default=ALL_TIME, metavar="KEY", help="of the board; default: all-time")
+    parser.add_argument("--format", choices=["csv", "jsonl"], help="default: by FILE's name, else csv")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
     add_target(parser)
     parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Export a board or an archive; give the exit code.
+    """Export a board or an archive; return the exit code.
 
     Raises:
         StackError: the file cannot be written.
@@ -57,32 +57,31 @@ def run(args: argparse.Namespace) -> int:
     file_format = args.format or _format_of(args.output)
     with ExitStack() as stack:
         opened_stack = stack.enter_context(opened(args))
-        board, total, pages = _source(opened_stack, args)
+        board, total, read_page = _source(opened_stack, args)
         part = args.output and args.output.with_name(args.output.name + ".part")
-        file = stack.enter_context(_open(part)) if part else sys.stdout
-        tell = stack.enter_context(progress(f"exporting {args.archive or args.board}", total))
+        file = stack.enter_context(_open_for_writing(part)) if part else sys.stdout
+        show = stack.enter_context(progress(f"exporting {args.archive or args.board}", total))
         write = _csv_writer(file, board) if file_format == "csv" else _json_writer(file, board)
         count = 0
-        for page in _walk(pages):
-            for entry in page:
-                write(entry)
-            count += len(page)
-            tell(count)
+        for count, entry in enumerate(every_item(read_page), start=1):
+            write(entry)
+            if count % MAX_PAGE == 0:
+                show(count)
     if part:
-        part.replace(args.output)  # a file that is there is whole
+        part.replace(args.output)  # an export that was interrupted leaves no incomplete file of this name
     _hint(args, board, file_format, count)
     return 0
 
 
 def score_columns(board: Board) -> list[str]:
-    """Name the columns of a board's scores, as `leaderboard import --score` takes them."""
+    """Return the names of the score columns, for `leaderboard import --score`."""
     if len(board.components) == 1:
         return ["score"]
     return [f"score{number}" for number in range(1, len(board.components) + 1)]
 
 
-def _source(stack: Stack, args: argparse.Namespace) -> tuple[Board, int, Pages]:
-    """Give the board, how many entries there are, and how to read them."""
+def _source(stack: Stack, args: argparse.Namespace) -> tuple[Board, int, ReadPage]:
+    """Return the board, the number of entries, and the function that reads a page of them."""
     if args.archive is None:
         board = stack.boards.get(args.board)
         period = resolve_period(board, args.period, datetime.now(UTC))
@@ -93,7 +92,7 @@ def _source(stack: Stack, args: argparse.Namespace) -> tuple[Board, int, Pages]:
         )
     found = read_archive(stack.db, args.archive) if args.archive else None
     if found is None or "size" not in found[1]:
-        raise ArchiveNotFound(f"there is no archive {args.archive!r}, or it is not complete yet")
+        raise ArchiveNotFound(f"there is no archive {args.archive!r}, or it is still being written")
     about, state = found
     return about.board, int(state["size"]["N"]), lambda token: _archived(stack.db, args.archive, token)
 
@@ -101,16 +100,6 @@ def _source(stack: Stack, args: argparse.Namespace) -> tuple[Board, int, Pages]:
 def _archived(db: Database, name: str, token: str | None) -> Page[Entry]:
     page = archive_entries(db, name, MAX_PAGE, token)
     return Page([entry for entry, _ in page.items], page.next_token)
-
-
-def _walk(pages: Pages) -> Iterator[Sequence[Entry]]:
-    token: str | None = None
-    while True:
-        page = pages(token)
-        yield page.items
-        token = page.next_token
-        if token is None:
-            return
 
 
 def _csv_writer(file: TextIO, board: Board) -> Callable[[Entry], object]:
@@ -147,7 +136,7 @@ def _instant(entry: Entry) -> str:
     return entry.achieved_at.isoformat().replace("+00:00", "Z")
 
 
-def _open(path: Path) -> TextIO:
+def _open_for_writing(path: Path) -> TextIO:
     try:
         return path.open("w", encoding="utf-8", newline="")
     except OSError as error:
@@ -163,4 +152,4 @@ def _hint(args: argparse.Namespace, board: Board, file_format: str, count: int) 
     if file_format == "csv" and len(board.components) > 1:
         options += f" --score {','.join(score_columns(board))}"
     file = shlex.quote(str(args.output or "FILE"))
-    sys.stderr.write(f"{count:,} entries; to take them back: leaderboard import {file} {options}\n")
+    sys.stderr.write(f"exported {count:,} entries; to import them: leaderboard import {file} {options}\n")

@@ -1,4 +1,4 @@
-"""`leaderboard import`: submits the rows of a file to a board, and says of each refused row why."""
+"""`leaderboard import`: submit the rows of a file to a board, and report why rows were refused."""
 
 import argparse
 import contextlib
@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
@@ -15,22 +15,14 @@ from typing import BinaryIO, TextIO, TypeVar
 
 from core.boards import Boards
 from core.domain.board import ComponentInput, define_board
-from core.domain.errors import (
-    InvalidInput,
-    LeaderboardError,
-    LeaderboardExists,
-    LeaderboardNotFound,
-)
-from core.domain.model import Board, ScoreKind, ScorePolicy, SortOrder, SubmitResult, TieBreak
-from core.storage.database import Database
+from core.domain.errors import InvalidInput, LeaderboardExists, LeaderboardNotFound
+from core.domain.model import Board, ScoreKind, ScorePolicy, SortOrder, TieBreak
+from local.console import progress
 from local.errors import StackError
-from local.importing.checkpoint import Checkpoint
-from local.importing.input_file import Columns, Format, InputFile, Refusal
-from local.importing.report import Report, progress, refusal_writer
-from local.importing.submit import ImportStoppedError, Row, submit_rows
+from local.importing.input_file import Columns, Format, InputFile
+from local.importing.report import Report, refusal_writer
+from local.importing.run import import_rows
 from local.stack.target import add_target, opened
-
-_ROWS_BETWEEN_PROGRESS = 100
 
 E = TypeVar("E", bound=Enum)
 T = TypeVar("T")
@@ -42,67 +34,69 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "import",
         help="submit the rows of a CSV or JSON Lines file",
         description="Submits every row of a CSV or JSON Lines file to a board. Running the same import again "
-        "changes nothing, whatever the policy and wherever the first run ended: an entry remembers the last "
-        "row of the file that it took. Exit code 0: every row was taken; 1: some were refused; 2: the "
+        "changes nothing, whatever the policy and wherever the first run ended: each entry stores the number "
+        "of the last row applied to it. Exit codes: 0 every row was imported; 1 some were refused; 2 the "
         "import could not run, or stopped.",
-        epilog="To import what was refused, mend the file that --refused wrote and import that one: a file "
-        "that was changed is a new file, all of whose rows count. A file that only grows at its end can be "
-        "imported again and again under one --source NAME.",
+        epilog="To import refused rows, correct the file that --refused wrote and import that one. A changed "
+        "file is a new source, and all of its rows are submitted. To import a file again after rows were "
+        "appended to it, use the same --source NAME each time.",
     )
-    parser.add_argument("file", metavar="FILE", help="CSV with a header, or JSON Lines; - is stdin")
-    parser.add_argument("--board", required=True, metavar="ID")
-    parser.add_argument("--format", choices=["csv", "jsonl"], help="default: what FILE's name says")
-    parser.add_argument("--source", metavar="NAME", help="the file's identity; by default its content is")
-    parser.add_argument("--refused", type=Path, metavar="FILE", help="write every refused row there, and why")
-    parser.add_argument("--workers", type=_workers, default=8, metavar="N", help="default 8")
+    parser.add_argument("file", metavar="FILE", help="CSV with a header, or JSON Lines; - for standard input")
+    parser.add_argument("--board", required=True, metavar="ID", help="the board's id")
+    parser.add_argument("--format", choices=["csv", "jsonl"], help="default: by FILE's name, else csv")
+    parser.add_argument("--source", metavar="NAME", help="the source's name; default: a hash of the file")
+    parser.add_argument(
+        "--refused", type=Path, metavar="FILE", help="write every refused row and the reason to a file"
+    )
+    parser.add_argument("--workers", type=_workers, default=8, metavar="N", help="threads; default: 8")
 
-    columns = parser.add_argument_group("columns", "By default those named as in the GraphQL input.")
+    columns = parser.add_argument_group("columns", "Default: named as the fields of the GraphQL input.")
     columns.add_argument("--participant", default="participantId", metavar="COL")
     columns.add_argument(
         "--score",
         type=_list_of(str),
         default=["score"],
         metavar="COL[,COL...]",
-        help="one for each component; a sole one may hold a list in JSON Lines",
+        help="one for each component; in JSON Lines a single one may hold a list",
     )
     columns.add_argument(
-        "--achieved-at", metavar="COL", help="times with their offset; blank: when FILE was last changed"
+        "--achieved-at", metavar="COL", help="times with a UTC offset; if blank, when FILE was last modified"
     )
     columns.add_argument("--display-name", metavar="COL")
     columns.add_argument(
         "--metadata",
         type=_list_of(str),
         metavar="COL[,COL...]",
-        help="kept as one JSON object; what a column metadataJson holds is kept as it is",
+        help="stored as one JSON object; a column metadataJson is stored as it is",
     )
 
     board = parser.add_argument_group(
-        "creating the board", "Lists hold one item a component, or one for all."
+        "creating the board", "Lists have one item a component, or one item for all."
     )
-    board.add_argument("--create", action="store_true", help="create the board if there is none yet")
+    board.add_argument("--create", action="store_true", help="create the board if it does not exist")
     board.add_argument("--title")
     board.add_argument(
-        "--kind", type=_list_of(_member(ScoreKind)), default=[ScoreKind.INTEGER], help=_words(ScoreKind)
+        "--kind", type=_list_of(_member(ScoreKind)), default=[ScoreKind.INTEGER], help=_names(ScoreKind)
     )
     board.add_argument(
-        "--order", type=_list_of(_member(SortOrder)), default=[SortOrder.DESCENDING], help=_words(SortOrder)
+        "--order", type=_list_of(_member(SortOrder)), default=[SortOrder.DESCENDING], help=_names(SortOrder)
     )
     board.add_argument("--decimals", type=_list_of(int), default=[None])
     board.add_argument(
-        "--policy", type=_member(ScorePolicy), default=ScorePolicy.BEST, help=_words(ScorePolicy)
+        "--policy", type=_member(ScorePolicy), default=ScorePolicy.BEST, help=_names(ScorePolicy)
     )
     board.add_argument(
-        "--tie-break", type=_member(TieBreak), default=TieBreak.EARLIEST, help=_words(TieBreak)
+        "--tie-break", type=_member(TieBreak), default=TieBreak.EARLIEST, help=_names(TieBreak)
     )
     add_target(parser)
     parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Import a file and print what became of its rows; give the exit code.
+    """Import a file and print what became of its rows; return the exit code.
 
     Raises:
-        StackError: the file cannot be read, or lacks a column; there is no such board; the import stopped.
+        StackError: the file cannot be read or lacks a column, there is no such board, or the import stopped.
     """
     with contextlib.ExitStack() as stack:
         stream, written_at = _open_input(stack, args.file)
@@ -117,15 +111,15 @@ def run(args: argparse.Namespace) -> int:
             refused_file = _open_refused(stack, args.refused, args.file)
             report = Report(refusal_writer(refused_file, file.format, header))
         try:
-            with progress(f"importing {args.file}", file.size) as tell:
-                import_file(
+            with progress(f"importing {args.file}", file.size) as show:
+                import_rows(
                     db,
                     board,
                     file.rows(columns, written_at),
                     report,
-                    source=_source_of_name(args.source) if args.source else file.source(columns),
+                    source=_hash(args.source) if args.source else file.source(columns),
                     workers=args.workers,
-                    tell=lambda: tell(file.tell()),
+                    show_progress=lambda: show(file.position),
                 )
         finally:
             for line in report.lines():
@@ -133,48 +127,8 @@ def run(args: argparse.Namespace) -> int:
     return 1 if report.refused else 0
 
 
-def import_file(
-    db: Database,
-    board: Board,
-    rows: Iterable[Row | Refusal],
-    report: Report,
-    *,
-    source: str,
-    workers: int,
-    tell: Callable[[], object] = lambda: None,
-) -> None:
-    """Submit the rows of a source; `tell` is called now and then, to show the progress.
-
-    Raises:
-        StackError: a row failed for a reason that may pass. The same import again goes on from there.
-    """
-    checkpoint = Checkpoint(db, board, source)
-
-    def taken() -> Iterator[Row]:
-        for count, row in enumerate(rows):
-            if count % _ROWS_BETWEEN_PROGRESS == 0:
-                tell()
-            if isinstance(row, Refusal):
-                report.refuse(row)
-            elif checkpoint.is_done(row.number):
-                report.skip()
-            else:
-                checkpoint.give(row.number)
-                yield row
-
-    def settle(row: Row, outcome: SubmitResult | LeaderboardError) -> None:
-        report.settle(row, outcome)
-        checkpoint.settle(row.number, refused=isinstance(outcome, LeaderboardError))
-
-    try:
-        submit_rows(db, board, taken(), source=source, workers=workers, settle=settle)
-    except ImportStoppedError as stop:
-        raise StackError(f"stopped at line {stop.number}: {stop.cause}; run the same import again") from stop
-    checkpoint.finish()
-
-
 def _open_input(stack: contextlib.ExitStack, name: str) -> tuple[BinaryIO, datetime]:
-    """Open a file and say when it was last written; a pipe is copied first, as it is read more than once."""
+    """Open a file; return it with its modification time. A pipe is copied, as the file is read twice."""
     now = datetime.now(UTC)
     try:
         stream = sys.stdin.buffer if name == "-" else stack.enter_context(Path(name).open("rb"))  # noqa: SIM115
@@ -190,14 +144,18 @@ def _open_input(stack: contextlib.ExitStack, name: str) -> tuple[BinaryIO, datet
 def _open_refused(stack: contextlib.ExitStack, path: Path, name: str) -> TextIO:
     try:
         if path.exists() and Path(name).exists() and path.samefile(name):
-            raise StackError(f"--refused {path} is the file to import")
+            raise StackError(f"--refused {path} is the file to import; name another")
         return stack.enter_context(path.open("w", encoding="utf-8", errors="surrogateescape", newline=""))
     except OSError as error:
         raise StackError(f"cannot write {path}: {error.strerror}") from None
 
 
 def _columns(args: argparse.Namespace, file_format: Format, header: Sequence[str]) -> Columns:
-    """Settle which columns are read: the named ones must be there, the usual optional ones may."""
+    """Return the columns to read: those that were named, and the usual optional ones if they exist.
+
+    Raises:
+        StackError: the file lacks a column.
+    """
 
     def optional(named: T | None, usual: str, default: T) -> T | None:
         if named is not None or (file_format == "csv" and usual not in header):
@@ -212,11 +170,11 @@ def _columns(args: argparse.Namespace, file_format: Format, header: Sequence[str
         metadata=tuple(optional(args.metadata, "metadata", ["metadata"]) or ()),
         metadata_json="metadataJson" if file_format == "jsonl" or "metadataJson" in header else None,
     )
-    needed = [columns.participant, *columns.score]
-    if file_format == "csv":  # an object of JSON Lines may well leave out an optional name
-        needed += [name for name in (columns.achieved_at, columns.display_name) if name is not None]
-        needed += columns.metadata
-    for name in needed:
+    required = [columns.participant, *columns.score]
+    if file_format == "csv":  # a JSON object may omit optional names
+        required += [name for name in (columns.achieved_at, columns.display_name) if name is not None]
+        required += columns.metadata
+    for name in required:
         if header.count(name) != 1:
             problem = "more than one column" if name in header else "no column"
             raise StackError(f"{args.file} has {problem} {name!r}; its columns: {', '.join(header)}")
@@ -224,7 +182,7 @@ def _columns(args: argparse.Namespace, file_format: Format, header: Sequence[str
 
 
 def _board(boards: Boards, args: argparse.Namespace) -> Board:
-    """Read the board, or create it where that is asked for."""
+    """Return the board; create it if it does not exist and --create is given."""
     try:
         try:
             board = boards.get(args.board)
@@ -243,7 +201,7 @@ def _check_components(board: Board, columns: Columns, file_format: Format) -> No
     if len(columns.score) != len(names) and not may_hold_list:
         raise StackError(
             f"board {board.id!r} has {len(names)} component(s), {', '.join(names)}: "
-            "name as many columns with --score"
+            "name one column for each with --score"
         )
 
 
@@ -252,9 +210,9 @@ def _new_board(args: argparse.Namespace) -> Board:
     size = max(map(len, lists.values()))
     for option, values in lists.items():
         if len(values) not in (1, size):
-            raise StackError(f"--{option} has {len(values)} items, of {size} components: give one, or {size}")
+            raise StackError(f"--{option} has {len(values)} items for {size} components: give one, or {size}")
     names, kinds, orders, decimals = (values * (size // len(values)) for values in lists.values())
-    if len(args.score) < size:  # a column that holds lists
+    if len(args.score) < size:  # one column with lists
         names = [f"{name} {place}" for place, name in enumerate(names, start=1)]
     return define_board(
         id=args.board,
@@ -273,7 +231,7 @@ def _format_of(name: str) -> Format:
     return "jsonl" if Path(name).suffix.lower() in {".jsonl", ".ndjson"} else "csv"
 
 
-def _source_of_name(name: str) -> str:
+def _hash(name: str) -> str:
     return hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
@@ -289,13 +247,13 @@ def _member(enum: type[E]) -> Callable[[str], E]:
         try:
             return enum(text.upper())
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is none of {_words(enum)}") from None
+            raise argparse.ArgumentTypeError(f"must be one of {_names(enum)}, not {text!r}") from None
 
     return member
 
 
-def _words(enum: type[Enum]) -> str:
-    return ", ".join(one.value for one in enum)
+def _names(enum: type[Enum]) -> str:
+    return ", ".join(member.value for member in enum)
 
 
 def _workers(text: str) -> int:
@@ -305,5 +263,5 @@ def _workers(text: str) -> int:
 
 
 def _print(line: str) -> None:
-    """Print a line that may hold bytes of the file which are no text."""
+    """Print a line that may contain bytes of the file that are not UTF-8."""
     print(line.encode(errors="backslashreplace").decode())  # noqa: T201

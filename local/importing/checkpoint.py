@@ -1,11 +1,11 @@
-"""How far an import has come, noted in the stack now and then, so that the next run skips what is done.
+"""An import's checkpoint: up to which row everything is settled, so that the next run skips those rows.
 
-It only saves work: without it every row is submitted again, and changes nothing. Rows are settled out of
-order, by several workers; the note says up to which row all are. Those that were refused are named in it, for
-the next run to refuse and tell again.
+The checkpoint only saves work: without it, every row is submitted again and changes nothing. Workers settle
+rows out of order; the checkpoint is the number up to which all rows are settled. It lists the refused rows
+among them, so that the next run refuses and reports them again.
 
-    archive           chunk       what
-    ~import#race#g1   <source>    up to which row, and the refused ones among them
+    record set        record id   attributes
+    ~import#race#g1   <source>    `upto`: the row's number; `refused`: the refused rows up to it
 """
 
 import threading
@@ -20,13 +20,13 @@ from core.storage.database import Database
 from core.storage.tables import TTL_ATTRIBUTE
 
 PREFIX = "~import"
-_NOTED_EVERY = 2.0  # seconds
+_SAVE_EVERY_SECONDS = 2.0
 _KEPT_SECONDS = 7 * 86_400
-_MOST_REFUSED = 1_000  # named in a note; with more, it goes no further
+_MAX_REFUSED = 1_000  # in a checkpoint; with more, it stops rising
 
 
 class Checkpoint:
-    """What is done of one source on one board. Its methods may be called from any thread."""
+    """The settled rows of one source on one board. Threads may share it."""
 
     def __init__(self, db: Database, board: Board, source: str) -> None:
         self._db = db
@@ -34,40 +34,40 @@ class Checkpoint:
         item = db.client.get_item(TableName=db.tables.records, Key=self._key, ConsistentRead=True).get("Item")
         self._upto = int(item["upto"]["N"]) if item else 0
         self._refused = {int(number["N"]) for number in item["refused"]["L"]} if item else set()
-        self._given: deque[int] = deque()
+        self._started: deque[int] = deque()
         self._settled: set[int] = set()
-        self._noted_at = time.monotonic()
+        self._saved_at = time.monotonic()
         self._lock = threading.Lock()
 
     def is_done(self, number: int) -> bool:
-        """Say whether an earlier run has settled a row, and nothing is to be told of it."""
+        """Return whether an earlier run settled this row without refusing it."""
         return number <= self._upto and number not in self._refused
 
-    def give(self, number: int) -> None:
-        """Take note that a row is on its way; rows are given in their order."""
+    def start(self, number: int) -> None:
+        """Register a row before it is submitted; rows are registered in their order."""
         with self._lock:
-            self._given.append(number)
+            self._started.append(number)
 
     def settle(self, number: int, *, refused: bool) -> None:
-        """Take note that a row is settled, and write down how far all are, if it is time."""
+        """Register a row as settled. Saves the checkpoint every two seconds: a write unit a KB."""
         with self._lock:
             if refused:
                 self._refused.add(number)
             self._settled.add(number)
-            while self._given and self._given[0] in self._settled and len(self._refused) <= _MOST_REFUSED:
-                first = self._given.popleft()
+            while self._started and self._started[0] in self._settled and len(self._refused) <= _MAX_REFUSED:
+                first = self._started.popleft()
                 self._settled.discard(first)
                 self._upto = max(self._upto, first)
-            due = time.monotonic() > self._noted_at + _NOTED_EVERY
+            due = time.monotonic() > self._saved_at + _SAVE_EVERY_SECONDS
             if due:
-                self._noted_at = time.monotonic()
-                self._note()
+                self._saved_at = time.monotonic()
+                self._save()
 
-    def finish(self) -> None:
-        """Forget the note: the import is through, and the same one later is looked at anew."""
+    def delete(self) -> None:
+        """Delete the checkpoint of a complete import: running that again looks at every row."""
         self._db.client.delete_item(TableName=self._db.tables.records, Key=self._key)
 
-    def _note(self) -> None:
+    def _save(self) -> None:
         refused: list[Any] = [{"N": str(number)} for number in sorted(self._refused) if number <= self._upto]
         self._db.client.put_item(
             TableName=self._db.tables.records,

@@ -1,7 +1,7 @@
-"""Formula 1 from 1950 on as leaderboards: what `leaderboard demo` imports. See data/f1/README.md.
+"""Formula 1 results since 1950 as boards and rows, for `leaderboard demo`. See data/f1/README.md.
 
-A season is a SUM over a composite: the points, then the number of first places, of second places, and so
-on, which is how the sport itself ranks drivers level on points.
+A season's board sums composite scores: points, then the number of first places, second places, and so on. The
+sport itself ranks drivers of equal points this way (countback).
 """
 
 import csv
@@ -13,17 +13,17 @@ from pathlib import Path
 
 from core.domain.board import ComponentInput, define_board
 from core.domain.model import Board, RankBucket, ScoreKind, ScorePolicy, SortOrder
-from local.importing.submit import Row
+from local.importing.rows import Row
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "f1"
 SOURCE = "formula-1"
 
 _NONE = r"\N"
-_UNKNOWN_START = "12:00:00"  # of the older races only the day is known
+_UNKNOWN_START = "12:00:00"  # older races have only a date
 _MAX_POINTS = "1000"
-_MAX_COUNT = "255"  # of one place in a season: a byte of the rank key
-_COUNTED_PLACES = 31  # with the points, the 32 components that a board may have
-_WRITES_PER_SECOND = 300  # one index partition each: small boards, loaded by one process
+_MAX_COUNT = "255"  # of one place in a season; takes one byte of the rank key
+_COUNTED_PLACES = 31  # with the points, 32 components: a board's maximum
+_WRITES_PER_SECOND = 300  # one index shard: these are small boards, loaded by one process
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Driver:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one drive in one race came to; `place` is None for who was not classified."""
+    """A driver's result in a race; `place` is None if the driver was not classified."""
 
     race: Race
     driver: Driver
@@ -67,20 +67,20 @@ class PitStop:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """All of the data; results and pit stops in the order of the races."""
+    """The data set; results and pit stops are in the order of the races."""
 
     races: Sequence[Race]
     results: Sequence[Result]
     pit_stops: Sequence[PitStop]
 
     def seasons(self) -> list[int]:
-        """Give the years of which every race has been run."""
-        run = {result.race.id for result in self.results}
-        unfinished = {race.year for race in self.races if race.id not in run}
+        """Return the years whose races all have results."""
+        raced = {result.race.id for result in self.results}
+        unfinished = {race.year for race in self.races if race.id not in raced}
         return sorted({race.year for race in self.races} - unfinished)
 
     def of(self, years: Collection[int]) -> "Archive":
-        """Give the part that is of some years."""
+        """Return the part of the data that belongs to some years."""
         return Archive(
             races=[race for race in self.races if race.year in years],
             results=[result for result in self.results if result.race.year in years],
@@ -90,14 +90,14 @@ class Archive:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A board, and every submission that it was made of, in the order of time."""
+    """A board, and its submissions in the order of time."""
 
     board: Board
     rows: Sequence[Row]
 
 
 def load(folder: Path = DATA) -> Archive:
-    """Read the data."""
+    """Read the data set."""
     races = {
         row["raceId"]: Race(row["raceId"], int(row["year"]), int(row["round"]), row["name"], _start(row))
         for row in _read(folder / "races.csv")
@@ -128,7 +128,7 @@ def load(folder: Path = DATA) -> Archive:
 
 
 def season(archive: Archive, year: int, now: datetime) -> Replay:
-    """Make one year's championship. A drive that adds nothing is left out, unless it is a driver's first."""
+    """Return one year's championship. Results that add nothing are left out, but for a driver's first."""
     results = archive.of([year]).results
     first = {result.driver: result for result in reversed(results)}
     results = [
@@ -168,7 +168,7 @@ def season(archive: Archive, year: int, now: datetime) -> Replay:
 
 
 def fastest_laps(archive: Archive, now: datetime) -> Replay:
-    """Make the board of every driver's fastest lap at every grand prix."""
+    """Return the board of every driver's fastest lap at every grand prix."""
     board = define_board(
         id="fastest-laps",
         title="Fastest laps, by driver and grand prix",
@@ -192,11 +192,11 @@ def fastest_laps(archive: Archive, now: datetime) -> Replay:
 
 
 def pit_stops(archive: Archive, now: datetime) -> Replay:
-    """Make the board of every driver's shortest pit stop, from the shortest of each race."""
+    """Return the board of every driver's shortest pit stop, from the shortest of each race."""
     shortest: dict[tuple[Driver, Race], PitStop] = {}
     for stop in archive.pit_stops:
         key = stop.driver, stop.race
-        shortest[key] = min(shortest.get(key, stop), stop, key=lambda one: one.milliseconds)
+        shortest[key] = min(shortest.get(key, stop), stop, key=lambda pit_stop: pit_stop.milliseconds)
     board = define_board(
         id="pit-stops",
         title="Pit stops, by driver",

@@ -1,4 +1,4 @@
-"""Reads the rows of a CSV or JSON Lines file as submissions, and says of each bad row what is wrong."""
+"""Read the rows of a CSV or JSON Lines file; a row that cannot be submitted is read as a refusal."""
 
 import contextlib
 import csv
@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, BinaryIO, Literal, NoReturn
 
 from local.errors import StackError
-from local.importing.submit import Row
+from local.importing.rows import Refusal, Row
 
 Format = Literal["csv", "jsonl"]
 _BLANK = (None, "")
@@ -19,30 +19,20 @@ _BLANK = (None, "")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns hold what. A blank cell of one that may be None counts as none given."""
+    """The columns to read. In an optional one, a blank cell is the same as no value."""
 
     participant: str
     score: tuple[str, ...]
     achieved_at: str | None = None
     display_name: str | None = None
     metadata: tuple[str, ...] = ()
-    metadata_json: str | None = None  # holds metadata as it is to be kept
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A row that is not taken: the line that it starts on, the field, and the rule that it breaks."""
-
-    line: int
-    field: str
-    rule: str
-    raw: tuple[str, ...] = ()
+    metadata_json: str | None = None  # its cells are stored as they are
 
 
 class InputFile:
     """An open file of rows, in UTF-8 with or without a byte order mark.
 
-    Bytes that are not UTF-8 spoil only their own row: they become lone surrogates, which core refuses.
+    Bytes that are not UTF-8 spoil only their own row: they become lone surrogates, which are refused.
     """
 
     def __init__(self, stream: BinaryIO, file_format: Format) -> None:
@@ -51,12 +41,13 @@ class InputFile:
         self.size = stream.seek(0, io.SEEK_END)
         self._text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
 
-    def tell(self) -> int:
-        """Give how many bytes have been read."""
+    @property
+    def position(self) -> int:
+        """The number of bytes read so far."""
         return self._stream.tell()
 
     def source(self, columns: Columns) -> str:
-        """Name what the file adds to a board: the same for the same content, participants and scores."""
+        """Return a name for what the file adds to a board: a hash of its content and of the key columns."""
         self._stream.seek(0)
         digest = hashlib.sha256()
         while block := self._stream.read(1 << 20):
@@ -65,10 +56,10 @@ class InputFile:
         return digest.hexdigest()[:16]
 
     def header(self) -> list[str]:
-        """Give the names of the columns: a CSV's first row, or the names in JSON Lines' first object.
+        """Return the names of the columns: the first row of CSV, or the names in the first JSON object.
 
         Raises:
-            StackError: the file has none.
+            StackError: the file has no such row or object.
         """
         self._text.seek(0)
         if self.format == "csv":
@@ -76,22 +67,22 @@ class InputFile:
             try:
                 return [name.strip() for name in next(row for row in rows if row)]
             except (StopIteration, csv.Error):
-                raise StackError("the file has no header: its first line must name the columns") from None
+                raise StackError("the file has no header: the first line must name the columns") from None
         for line in self._text:
             try:
                 return list(_read_object(line))
             except (ValueError, RecursionError):
                 continue
-        raise StackError("the file holds no JSON object: each line must be one")
+        raise StackError("the file has no JSON object: each line must be one")
 
     def rows(self, columns: Columns, default_time: datetime) -> Iterator[Row | Refusal]:
-        """Yield every row, blank lines left out; `default_time` is for those that do not say when."""
+        """Yield every row but blank lines. Rows without a time get `default_time`."""
         read = self._csv_rows() if self.format == "csv" else self._json_rows()
-        for one in read:
-            if isinstance(one, Refusal):
-                yield one
+        for row in read:
+            if isinstance(row, Refusal):
+                yield row
                 continue
-            line, raw, values = one
+            line, raw, values = row
             try:
                 yield Row(
                     number=line,
@@ -118,7 +109,7 @@ class InputFile:
             except StopIteration:
                 return
             except csv.Error as error:
-                # Most often a quote that nothing closes, which takes in the lines below it.
+                # Most often a missing closing quote, which makes the lines below part of the row.
                 yield Refusal(line, "row", f"must be valid CSV: {error} (lines {line} to {rows.line_num})")
                 continue
             if not cells:
@@ -153,7 +144,7 @@ class _FieldError(Exception):
 
 
 class _Float(float):
-    """A JSON number with how it was written, so that no digit of a score is lost."""
+    """A JSON number that keeps its text, so that no digit of a score is lost."""
 
     text: str
 
@@ -166,12 +157,12 @@ class _Float(float):
 def _read_object(text: str) -> dict[str, Any]:
     values = json.loads(text, parse_float=_Float)
     if not isinstance(values, dict):
-        raise ValueError("it is another JSON value")  # noqa: TRY004 - as for JSON that does not parse
+        raise ValueError("it is another JSON value")  # noqa: TRY004 - handled like JSON that does not parse
     return values
 
 
 def _text(value: object) -> str | None:
-    """Give a cell, or a JSON string or number, as text; None for anything else."""
+    """Return a cell, or a JSON string or number, as text; None for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, _Float):
@@ -194,8 +185,8 @@ def _score(values: Mapping[str, Any], columns: tuple[str, ...]) -> tuple[str, ..
     parts: list[str] = []
     for column in columns:
         value = values.get(column)
-        for one in value if isinstance(value, list) else [value]:
-            part = _text(one)
+        for element in value if isinstance(value, list) else [value]:
+            part = _text(element)
             parts.append(
                 _refuse(column, "must be text, a number, or a list") if part is None else part.strip()
             )
@@ -214,7 +205,7 @@ def _instant(values: Mapping[str, Any], column: str | None) -> datetime | None:
 
 
 def _metadata(values: Mapping[str, Any], columns: tuple[str, ...]) -> str | None:
-    """Give the columns as one JSON object; a sole column that holds an object already is that object."""
+    """Return the columns as one JSON object. A single column with a JSON object is returned as it is."""
     found = {column: values[column] for column in columns if values.get(column) not in _BLANK}
     if not found:
         return None

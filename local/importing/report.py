@@ -1,27 +1,21 @@
-"""Tells how an import goes: the progress, the counts, and every refused row."""
+"""Report what became of an import's rows: the counts, and every refused row."""
 
-import contextlib
 import csv
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
 from core.domain.errors import LeaderboardError
 from core.domain.model import SubmitResult
-from local.importing.input_file import Format, Refusal
-from local.importing.submit import Row
+from local.importing.input_file import Format
+from local.importing.rows import Refusal, Row
 
 _SHOWN_REFUSALS = 20
-_SECONDS_BETWEEN_LINES = 5.0
 
 
 class Report:
-    """Counts what became of the rows. Its methods may be called from any thread."""
+    """Counts rows by outcome. Threads may share it."""
 
     def __init__(self, write_refusal: Callable[[Refusal], object] | None = None) -> None:
         self.accepted = 0
@@ -33,7 +27,7 @@ class Report:
         self._lock = threading.Lock()
 
     def settle(self, row: Row, outcome: SubmitResult | LeaderboardError) -> None:
-        """Count what became of a submitted row."""
+        """Count a submitted row by its outcome."""
         if isinstance(outcome, LeaderboardError):
             field, _, rule = str(outcome).partition(": ")
             self.refuse(Refusal(row.number, field, rule, row.raw))
@@ -47,12 +41,12 @@ class Report:
                 self.kept += 1
 
     def skip(self) -> None:
-        """Count a row that an earlier run has settled."""
+        """Count a row that an earlier run settled."""
         with self._lock:
             self.repeated += 1
 
     def refuse(self, refusal: Refusal) -> None:
-        """Count a refused row and write it down."""
+        """Count a refused row and write it to the file of refused rows."""
         with self._lock:
             self.refused += 1
             if len(self._first_refusals) < _SHOWN_REFUSALS:
@@ -61,24 +55,25 @@ class Report:
                 self._write_refusal(refusal)
 
     def lines(self) -> Iterator[str]:
-        """Put the counts and the first refused rows in words."""
+        """Yield lines for the counts and the first refused rows."""
         yield f"{self.accepted:,} accepted"
         if self.kept:
-            yield f"{self.kept:,} kept what stood before"
+            yield f"{self.kept:,} changed nothing: a better or later score stands"
         if self.repeated:
-            yield f"{self.repeated:,} had been imported before"
+            yield f"{self.repeated:,} were imported before"
         if self.refused:
             yield f"{self.refused:,} refused"
-        for refusal in sorted(self._first_refusals, key=lambda one: one.line):
+        for refusal in sorted(self._first_refusals, key=lambda refusal: refusal.line):
             yield f"  line {refusal.line}: {refusal.field}: {refusal.rule}"
         if self.refused > len(self._first_refusals):
-            yield f"  and {self.refused - len(self._first_refusals):,} more: all of them with --refused FILE"
+            yield f"  and {self.refused - len(self._first_refusals):,} more; --refused FILE writes them all"
 
 
 def refusal_writer(file: TextIO, file_format: Format, header: Sequence[str]) -> Callable[[Refusal], object]:
-    """Write refused rows as they were read, in the format of their file, with three columns in front.
+    """Return a function that writes refused rows as they were read, in their file's format.
 
-    So the file that comes of it, mended, can be imported with the same options.
+    Three columns in front give the line, the field and the rule. Once corrected, the file of refused rows can
+    be imported with the same options.
     """
     if file_format == "csv":
         rows = csv.writer(file, lineterminator="\n")
@@ -89,42 +84,9 @@ def refusal_writer(file: TextIO, file_format: Format, header: Sequence[str]) -> 
         why = {"refused_line": refusal.line, "refused_field": refusal.field, "refused_rule": refusal.rule}
         text = refusal.raw[0].strip()
         if text.startswith("{") and text != "{}":
-            # Joined as text: a number of too many digits stays as it is, and what is no JSON can be mended.
+            # Join the texts: parsing would lose digits of a number, and the row may be no JSON.
             file.write(f"{json.dumps(why)[:-1]}, {text[1:]}\n")
         else:
             file.write(json.dumps(why | {"row": text}) + "\n")
 
     return write_object
-
-
-def plain_console() -> Console:
-    """Give a console for texts that others chose: it prints brackets and colons as they are."""
-    return Console(markup=False, emoji=False, highlight=False)
-
-
-@contextlib.contextmanager
-def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Show on stderr how much of `total` is done: a bar on a terminal, elsewhere a line now and then.
-
-    Gives the function to tell it.
-    """
-    console = Console(stderr=True)
-    if console.is_terminal:
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%"),
-        )
-        with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
-            task = bar.add_task(label, total=total)
-            yield lambda done: bar.update(task, completed=done)
-        return
-    next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
-
-    def tell(done: int) -> None:
-        nonlocal next_line
-        if time.monotonic() >= next_line:
-            next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
-            console.print(f"{label}: {done / max(total, 1):.0%}", markup=False, highlight=False)
-
-    yield tell

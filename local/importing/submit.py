@@ -1,46 +1,32 @@
-"""Submits many rows to one board over worker threads, so that running again adds nothing twice.
+"""Submit many rows to one board from worker threads. Submitting a source again applies no row twice.
 
-A participant's rows all go to one worker, in their order, each with its number as the submission's
-sequence: the entry remembers the last number of a source in the same write that applies it. So a process
-killed at any point leaves behind, for each participant, exactly the rows up to a number that the entry
-itself knows. The one thing to keep is never to pass a row that failed for a passing reason.
+All rows of a participant go to one worker, in order, each with its number as the submission's sequence. The
+write that applies a row also stores its number in the entry. So a process killed at any point has applied,
+for each participant, exactly the rows up to a number that the entry itself knows. One rule keeps this true:
+never go past a row that failed for a reason that may pass.
 """
 
 import contextvars
 import queue
-import random
 import threading
-import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.domain.errors import EntryRemoved, InvalidInput, InvalidScore, LeaderboardError, Throttled
 from core.domain.limits import MAX_SUBMISSIONS
 from core.domain.model import Board, SubmitResult
+from core.storage.backoff import back_off
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_scores
+from local.importing.rows import Row
 
-_QUEUED_ROWS = 200  # a worker: enough to never wait for the reader, little to hold in memory
-_PATIENCE = 10  # waits on a throttled table, the last ones of up to 10 s
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One submission of a file. `number` rises within its source; `raw` is the row as it was read."""
-
-    number: int
-    participant_id: str
-    score: tuple[str, ...]
-    achieved_at: datetime
-    display_name: str | None = None
-    metadata: str | None = None
-    raw: tuple[str, ...] = ()
+_QUEUED_ROWS = 200  # a worker: enough to never wait for the reader, little memory
+_THROTTLED_RETRIES = 10  # with delays of up to 10 s
 
 
 class ImportStoppedError(Exception):
-    """A row failed for a reason that may pass: perhaps applied, but no later one of its participant was."""
+    """A row failed for a reason that may pass. It may be applied; no later row of its participant is."""
 
     def __init__(self, number: int, cause: Exception) -> None:
         super().__init__(f"row {number}: {cause}")
@@ -57,13 +43,13 @@ def submit_rows(
     workers: int,
     settle: Callable[[Row, SubmitResult | LeaderboardError], object],
 ) -> None:
-    """Submit rows, those of one participant in their order, and tell `settle` what became of each.
+    """Submit rows, those of one participant in order, and call `settle` with the outcome of each.
 
-    `settle` is called from the workers' threads, with an InvalidScore, InvalidInput or EntryRemoved
-    for a refused row.
+    Calls `settle` from the workers' threads. The outcome of a refused row is an InvalidScore, InvalidInput or
+    EntryRemoved.
 
     Raises:
-        ImportStoppedError: a row failed for another reason; the same call again goes on from there.
+        ImportStoppedError: a row failed for another reason; the same call again resumes there.
     """
     stopped = threading.Event()
     failures: list[ImportStoppedError] = []
@@ -71,7 +57,7 @@ def submit_rows(
     def work(assigned: "queue.Queue[Row | None]") -> None:
         while batch := _next_batch(assigned):
             if stopped.is_set():
-                continue  # only empty the queue, or the reader would wait for ever
+                continue  # empty the queue, or the reader would block for ever
             try:
                 for row, outcome in _submit(db, board, batch, source):
                     settle(row, outcome)
@@ -84,7 +70,7 @@ def submit_rows(
 
     queues: list[queue.Queue[Row | None]] = [queue.Queue(_QUEUED_ROWS) for _ in range(workers)]
     threads = [
-        # A copy of the context, so that what the workers consume is metered as the caller's.
+        # In a copy of the context, so that the caller's meter includes what the workers consume.
         threading.Thread(target=contextvars.copy_context().run, args=(work, assigned), daemon=True)
         for assigned in queues
     ]
@@ -108,7 +94,7 @@ def submit_rows(
 
 
 def _next_batch(assigned: "queue.Queue[Row | None]") -> list[Row]:
-    """Wait for a row and take what else is there; empty at the end, which is left in the queue."""
+    """Wait for a row and return it with those queued behind it; empty at the end, which stays queued."""
     batch: list[Row] = []
     while len(batch) < MAX_SUBMISSIONS and not (batch and assigned.empty()):
         row = assigned.get()
@@ -122,12 +108,12 @@ def _next_batch(assigned: "queue.Queue[Row | None]") -> list[Row]:
 def _submit(
     db: Database, board: Board, batch: Sequence[Row], source: str
 ) -> Iterator[tuple[Row, SubmitResult | LeaderboardError]]:
-    """Submit rows, with patience where the table is throttled: their sequence makes trying again safe.
+    """Submit rows; retry those that are throttled, which their sequence makes safe.
 
     Raises:
         ImportStoppedError: a row failed for a reason that may pass.
     """
-    for wait in range(_PATIENCE + 1):
+    for attempt in range(_THROTTLED_RETRIES + 1):
         submissions = [
             Submission(
                 row.participant_id,
@@ -140,18 +126,18 @@ def _submit(
             for row in batch
         ]
         outcomes = submit_scores(db, board, submissions, now=datetime.now(UTC))
-        left = []
+        throttled = []
         failure: ImportStoppedError | None = None
         for row, outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, SubmitResult | InvalidScore | InvalidInput | EntryRemoved):
                 yield row, outcome
-            elif isinstance(outcome, Throttled) and wait < _PATIENCE:
-                left.append(row)
+            elif isinstance(outcome, Throttled) and attempt < _THROTTLED_RETRIES:
+                throttled.append(row)
             else:
                 failure = failure or ImportStoppedError(row.number, outcome)
         if failure is not None:
             raise failure
-        if not left:
+        if not throttled:
             return
-        batch = left
-        time.sleep(random.uniform(0, min(10.0, 0.1 * 2**wait)))
+        batch = throttled
+        back_off(attempt, base=0.1, longest=10.0)

@@ -1,8 +1,7 @@
-"""AppSync's real-time protocol, as Amplify and gql speak it: subprotocol graphql-ws, with keys of its own.
+"""AppSync's real-time protocol, as Amplify and gql speak it. Its subprotocol is named graphql-ws.
 
-A client connects with its credentials, says `connection_init`, and then starts and stops subscriptions, each
-again with credentials. What AppSync's documentation leaves open follows what its clients report: see
-docs/decisions.
+A client connects with its credentials, sends `connection_init`, then starts and stops subscriptions, each
+with credentials again. Where AppSync's documentation is silent, this follows clients' reports: decision 13.
 """
 
 import asyncio
@@ -38,13 +37,13 @@ _log = logging.getLogger(__name__)
 
 async def serve(socket: WebSocket, backend: Backend, reader: Reader, keep_alive_seconds: float) -> None:
     """Serve one connection until either side ends it."""
-    offered = PROTOCOL in socket.scope["subprotocols"]
-    await socket.accept(subprotocol=PROTOCOL if offered else None)
+    supported = PROTOCOL in socket.scope["subprotocols"]
+    await socket.accept(subprotocol=PROTOCOL if supported else None)
     connection = _Connection(socket, backend, reader)
     with contextlib.suppress(WebSocketDisconnect):
-        if not offered:
+        if not supported:
             return await connection.refuse({"message": "SubProtocolNotSupportedError", "errorCode": 400})
-        await connection.greet()
+        await connection.wait_for_init()
         try:
             backend.credentials.caller(_credentials(socket))
         except NotAuthenticated as refusal:
@@ -58,10 +57,10 @@ async def serve(socket: WebSocket, backend: Backend, reader: Reader, keep_alive_
 
 
 def _credentials(socket: WebSocket) -> Mapping[str, Any]:
-    """Give a connection's headers, from wherever the client could put them.
+    """Return a connection's headers: from the query, a subprotocol, or the handshake itself.
 
     Raises:
-        ValueError: what it put there cannot be read.
+        ValueError: the query or the subprotocol holds no JSON object in base64.
     """
     header = socket.query_params.get("header")
     for protocol in socket.scope["subprotocols"]:
@@ -69,25 +68,25 @@ def _credentials(socket: WebSocket) -> Mapping[str, Any]:
             header = protocol.removeprefix(_HEADER_PROTOCOL)
     if header is None:
         return socket.headers
-    # gql does not escape base64's "+" in the query, where it means a blank; Amplify leaves out the padding.
+    # gql leaves base64's "+" unescaped in the query, where it means a blank; Amplify omits the padding.
     unpadded = header.replace(" ", "+").rstrip("=").translate(str.maketrans("-_", "+/"))
     headers = json.loads(base64.b64decode(unpadded + "=" * (-len(unpadded) % 4), validate=True))
     if not isinstance(headers, dict):
-        raise ValueError("no object")  # noqa: TRY004 - it came as text
+        raise ValueError("must be a JSON object")  # noqa: TRY004 - callers expect a ValueError
     return _lower(headers)
 
 
 def _lower(headers: object) -> Mapping[str, Any]:
-    """Give headers by their names in lower case; what is no object has none."""
+    """Return headers with lower-case names; none if `headers` is no object."""
     return {name.lower(): value for name, value in headers.items()} if isinstance(headers, dict) else {}
 
 
 class _MalformedStart(Exception):
-    """A start message is not as it must be; its message says how."""
+    """A start message breaks a rule; the exception names it."""
 
 
 class _Connection:
-    """One client's socket, and its subscriptions by the ids that it gave them."""
+    """One client's socket, and its subscriptions by the ids that the client chose."""
 
     def __init__(self, socket: WebSocket, backend: Backend, reader: Reader) -> None:
         self._socket = socket
@@ -96,17 +95,17 @@ class _Connection:
         self._subscriptions: dict[str, asyncio.Task[None]] = {}
 
     async def refuse(self, error: Message) -> None:
-        """Refuse the connection."""
+        """Send a connection error and close the socket."""
         await self._send({"type": "connection_error", "payload": {"errors": [error]}})
         await self._socket.close(1008)
 
-    async def greet(self) -> None:
-        """Wait for the client to say that it is ready; what it says before is ignored."""
+    async def wait_for_init(self) -> None:
+        """Wait for the client's `connection_init`; ignore any other message."""
         while (await self._receive()).get("type") != "connection_init":
             pass
 
     async def run(self, keep_alive_seconds: float) -> None:
-        """Start and stop subscriptions as the client asks, until it leaves."""
+        """Start and stop subscriptions as the client asks, until it disconnects."""
         await self._send(
             {"type": "connection_ack", "payload": {"connectionTimeoutMs": CONNECTION_TIMEOUT_MS}}
         )
@@ -185,19 +184,21 @@ class _Connection:
         async with aclosing(results):
             async for result in results:
                 if isinstance(result, PreExecutionError):
-                    return await self._fail(id_, [_refused(error) for error in result.errors or ()])
-                told: dict[str, Any] = {"data": result.data}
+                    return await self._fail(id_, [_from_graphql(error) for error in result.errors or ()])
+                payload: dict[str, Any] = {"data": result.data}
                 if result.errors:
-                    told["errors"] = [{"path": one.path, "message": one.message} for one in result.errors]
-                await self._send_data(id_, told)
+                    payload["errors"] = [
+                        {"path": error.path, "message": error.message} for error in result.errors
+                    ]
+                await self._send_data(id_, payload)
         return None
 
     def _read_start(self, payload: object) -> tuple[Caller, dict[str, Any]]:
-        """Read who subscribes, and to what.
+        """Return who subscribes, and the GraphQL request.
 
         Raises:
             NotAuthenticated: the credentials are missing or not valid.
-            _MalformedStart: the rest is not as it must be.
+            _MalformedStart: the request is missing or malformed.
         """
         parts = payload if isinstance(payload, dict) else {}
         extensions = parts.get("extensions")
@@ -214,24 +215,24 @@ class _Connection:
             raise _MalformedStart("payload.data: variables must be an object")
         return caller, request
 
-    async def _send_data(self, id_: str, told: Message) -> None:
-        payload = json.dumps(told)
-        if len(payload) > MAX_PAYLOAD_BYTES:  # or less, without the escapes that not everyone needs
-            size = len(json.dumps(told, ensure_ascii=False).encode(errors="surrogatepass"))
-            if size > MAX_PAYLOAD_BYTES:  # AppSync drops it too, and says nothing at all
-                _log.warning("an event of %d bytes is too large for a subscriber, and dropped", size)
+    async def _send_data(self, id_: str, payload: Message) -> None:
+        text = json.dumps(payload)
+        if len(text) > MAX_PAYLOAD_BYTES:  # perhaps only because of ASCII escapes: measure it as UTF-8
+            size = len(json.dumps(payload, ensure_ascii=False).encode(errors="surrogatepass"))
+            if size > MAX_PAYLOAD_BYTES:  # AppSync drops it too, without a message
+                _log.warning("dropped an event of %d bytes; the limit is %d", size, MAX_PAYLOAD_BYTES)
                 return
-        await self._socket.send_text(f'{{"type": "data", "id": {json.dumps(id_)}, "payload": {payload}}}')
+        await self._socket.send_text(f'{{"type": "data", "id": {json.dumps(id_)}, "payload": {text}}}')
 
     async def _fail(self, id_: str, errors: list[Message] | Message) -> None:
         with contextlib.suppress(WebSocketDisconnect):
             await self._send({"type": "error", "id": id_, "payload": {"errors": errors}})
 
     async def _receive(self) -> Message:
-        """Give the next message; what is no JSON object has no type."""
+        """Return the next message; an empty one for anything but a JSON object."""
         try:
             message = json.loads(await self._socket.receive_text())
-        except (ValueError, RecursionError, KeyError):  # KeyError: it was binary
+        except (ValueError, RecursionError, KeyError):  # KeyError: a binary message
             return {}
         return message if isinstance(message, dict) else {}
 
@@ -243,7 +244,7 @@ def _error(error_type: str, message: str) -> Message:
     return {"errorType": error_type, "message": message}
 
 
-def _refused(error: GraphQLError) -> Message:
+def _from_graphql(error: GraphQLError) -> Message:
     if isinstance(error.original_error, InvalidOperationTypeError):
         return _error("UnsupportedOperation", "only subscriptions are supported through the realtime channel")
     described = describe(error)

@@ -1,4 +1,4 @@
-"""GraphiQL in a browser, from the files that `make setup` fetched: nothing comes from a CDN."""
+"""GraphiQL, served from the files that `make setup` fetched, not from a CDN."""
 
 import json
 
@@ -16,9 +16,9 @@ _ASSETS = {
     "react-dom.js": NODE_MODULES / "react-dom" / "umd" / "react-dom.production.min.js",
 }
 _FIRST_QUERY = """\
-# Each board's best. The key below may
-# do everything; "local-public" may do
-# what clients with the public key may.
+# The top of each board. The key below
+# allows everything; "local-public"
+# allows what public clients may do.
 query Boards {
   leaderboards(limit: 10) {
     items {
@@ -69,18 +69,18 @@ _PAGE = """\
 _PAGE_WITHOUT_ASSETS = """\
 <!doctype html>
 <title>Leaderboard</title>
-<p>GraphiQL is not here: <code>make setup</code> fetches it with npm. GraphQL itself answers at
+<p>GraphiQL is not installed: <code>make setup</code> fetches it with npm. The API works without it, at
 <code>POST /graphql</code>.
 """
 
 
 def routes() -> list[BaseRoute]:
-    """Give the routes of the page, GET /graphql where the client takes HTML, and of its files."""
+    """Return the routes of GraphiQL's files and its page, GET /graphql for clients that accept HTML."""
     return [_PageRoute("/graphql", _page, methods=["GET"]), Route("/graphiql/{name}", _asset)]
 
 
 class _PageRoute(Route):
-    """Matches browsers alone, so that GraphQL over GET keeps the path for everyone else."""
+    """Matches requests that accept HTML; GraphQL over GET keeps the path for all others."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         if scope["type"] != "http" or "text/html" not in Request(scope).headers.get("accept", ""):

@@ -1,4 +1,4 @@
-"""`leaderboard run`: engine, tables, stream consumer and GraphQL server in one terminal."""
+"""The local stack: DynamoDB engine, tables, GraphQL server, and threads for what Lambdas do on AWS."""
 
 import argparse
 import contextlib
@@ -20,23 +20,23 @@ from local.errors import StackError
 from local.notifier import Notifier
 from local.server import graphiql, maintenance, sockets, tokens, web
 from local.stack.engine import Engine, running_engine, temporary_folder
+from local.stack.running import RunningStack, recorded
 from local.stack.stream_reader import StreamReader, connect_streams
-from local.stack.target import RunningStack, connect_local, recorded
+from local.stack.target import connect_local
 from resolvers.auth import Credentials, Role
 from resolvers.http import Backend, serve
 from resolvers.hub import Hub
 from resolvers.publisher import Publisher, with_key
 
-_STREAM_RECORDS_KEPT = 10_000  # behind the checkpoint; AWS keeps a day's
-_TRIMMED_AT_ONCE = 2_000  # more than a batch, so that the stream shrinks to what is kept
+_STREAM_RECORDS_KEPT = 10_000  # before the checkpoint; AWS keeps those of a day
+_TRIMMED_AT_ONCE = 2_000  # more than a batch, so that trimming keeps up
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the stack until Ctrl-C or SIGTERM; give the exit code.
+    """Run the stack until Ctrl-C or SIGTERM; return the exit code.
 
     Raises:
-        StackError: a port is taken, the certificate is none, the data folder is in use, or the engine ended
-            by itself.
+        StackError: a port or the data folder is in use, the certificate cannot be read, or the engine ended.
     """
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGINT, _interrupt)
@@ -53,15 +53,14 @@ def run(args: argparse.Namespace) -> int:
         boards = Boards(db)
         running = RunningStack(engine.endpoint, f"http://localhost:{args.port}/graphql", os.getpid())
         stack.enter_context(recorded(folder, running))
-        gone = args.ephemeral or engine.database is None
-        data = f"{folder.resolve()}, {'gone with the stack' if gone else 'kept'}"
+        lost = args.ephemeral or engine.database is None
+        data = f"{folder.resolve()}, {'deleted at the end' if lost else 'kept'}"
         keys = {ADMIN_KEY: Role.ADMIN, PUBLIC_KEY: Role.PUBLIC}
         credentials = Credentials(keys, partial(tokens.read, tokens.read_secret(folder)))
         backend = Backend(db, boards, credentials)
-        ticker = Notifier(
-            db, boards, partial(_publish, backend.hub, Publisher(running.url, with_key(ADMIN_KEY)))
-        )
-        stack.enter_context(_consumer(db, boards, engine, ticker))
+        publisher = Publisher(running.url, with_key(ADMIN_KEY))
+        notifier = Notifier(db, boards, partial(_publish, backend.hub, publisher))
+        stack.enter_context(_background(db, boards, engine, notifier))
         app = serve(backend)
         app.router.routes[:0] = [*graphiql.routes(), *sockets.routes(backend)]
         welcome = _welcome(running, data, args.tls_port if tls else None)
@@ -70,33 +69,33 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(server: web.Server, listener: socket.socket, engine: subprocess.Popen[bytes]) -> None:
-    def end_with_engine() -> None:
+    def stop_with_engine() -> None:
         engine.wait()
         server.should_exit = True
 
-    threading.Thread(target=end_with_engine, name="engine-watch", daemon=True).start()
+    threading.Thread(target=stop_with_engine, name="engine-watch", daemon=True).start()
     server.run(sockets=[listener])
     if engine.poll() is not None:
-        raise StackError(f"the DynamoDB engine ended by itself, with code {engine.returncode}; run it again")
+        raise StackError(f"the DynamoDB engine ended with exit code {engine.returncode}; run it again")
 
 
 def _publish(hub: Hub, publisher: Publisher, events: Sequence[Event]) -> Published:
-    """Publish as on AWS, but not what nobody listens to: an import's new entries would keep a laptop busy."""
+    """Publish as on AWS, but only while somebody subscribes: an import's events would keep a laptop busy."""
     return publisher.publish(events) if hub.count() else Published(done=events)
 
 
 @contextlib.contextmanager
-def _consumer(db: Database, boards: Boards, engine: Engine, ticker: Notifier) -> Iterator[None]:
-    """Count the stream and tell of it, keep the engine's copy short, grow the counters, for the block."""
+def _background(db: Database, boards: Boards, engine: Engine, notifier: Notifier) -> Iterator[None]:
+    """Read the stream, notify and run maintenance in threads for the length of the block."""
 
     def trim(counted: str) -> None:
         engine.trim_stream(db.tables.scores, int(counted) - _STREAM_RECORDS_KEPT, _TRIMMED_AT_ONCE)
 
     stop = threading.Event()
-    reader = StreamReader(db, boards, connect_streams(db), on_checkpoint=trim, on_due=ticker.want)
+    reader = StreamReader(db, boards, connect_streams(db), on_checkpoint=trim, on_due=notifier.want)
     threads = [
         threading.Thread(target=reader.run, args=(stop,), name="stream", daemon=True),
-        threading.Thread(target=ticker.run, args=(stop,), name="ticker", daemon=True),
+        threading.Thread(target=notifier.run, args=(stop,), name="notifier", daemon=True),
         threading.Thread(target=maintenance.run, args=(db, boards, stop), name="maintenance", daemon=True),
     ]
     for thread in threads:
@@ -110,15 +109,15 @@ def _consumer(db: Database, boards: Boards, engine: Engine, ticker: Notifier) ->
 
 
 def _welcome(running: RunningStack, data: str, tls_port: int | None) -> str:
-    tls = f"           https://localhost:{tls_port}/graphql  (as Amplify wants it)\n" if tls_port else ""
+    tls = f"           https://localhost:{tls_port}/graphql  (as Amplify needs it)\n" if tls_port else ""
     return (
         f"GraphQL    {running.url}  (POST; subscriptions by WebSocket; in a browser: GraphiQL)\n{tls}"
         f"Keys       x-api-key: {ADMIN_KEY}   everything\n"
-        f"           x-api-key: {PUBLIC_KEY}  what a client with the public key may do\n"
-        "           Authorization: JWT        a participant; `leaderboard token PARTICIPANT` makes one\n"
+        f"           x-api-key: {PUBLIC_KEY}  what public clients may do\n"
+        "           Authorization: JWT        a participant; `leaderboard token PARTICIPANT` prints one\n"
         f"DynamoDB   {running.endpoint}  (any region and credentials)\n"
         f"Data       {data}\n"
-        "Ready. Ctrl-C ends it.\n"
+        "Ready. Stop with Ctrl-C.\n"
     )
 
 

@@ -1,5 +1,5 @@
 # ruff: noqa: ARG002 - the methods of Strawberry's view keep its signatures
-"""The WebSockets of the local stack: AppSync's protocol, and graphql-transport-ws for everyone else."""
+"""The local stack's WebSockets: AppSync's real-time protocol, and graphql-transport-ws."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ from resolvers.http import Backend
 from resolvers.hub import MAX_WAITING, Reader
 from resolvers.schema import schema
 
-KEEP_ALIVE_SECONDS = 60.0  # as AppSync
+KEEP_ALIVE_SECONDS = 60.0  # as on AppSync
 TOO_SLOW = 1013  # "try again later"
 _CLOSING_SECONDS = 10.0
 
@@ -31,7 +31,7 @@ _CLOSING_SECONDS = 10.0
 def routes(
     backend: Backend, keep_alive_seconds: float = KEEP_ALIVE_SECONDS, max_waiting: int = MAX_WAITING
 ) -> list[BaseRoute]:
-    """Give the routes of both protocols, told apart by the subprotocol that a client attempts."""
+    """Return the routes of both protocols, which the client's subprotocol tells apart."""
     transport = _TransportWs(backend)
 
     async def connect(socket: WebSocket) -> None:
@@ -41,13 +41,13 @@ def routes(
             serving = transport.serve(socket)
         else:
             serving = appsync_realtime.serve(socket, backend, reader, keep_alive_seconds)
-        await _while_fast_enough(socket, reader, serving)
+        await _serve_unless_slow(socket, reader, serving)
 
     return [WebSocketRoute(path, connect) for path in ("/graphql", "/graphql/realtime")]
 
 
-async def _while_fast_enough(socket: WebSocket, reader: Reader, serving: Coroutine[Any, Any, Any]) -> None:
-    """Serve a connection to its end, or until too much waits for it: then forget all of it, and close it."""
+async def _serve_unless_slow(socket: WebSocket, reader: Reader, serving: Coroutine[Any, Any, Any]) -> None:
+    """Serve a connection to its end, or until too many events wait for it: then drop them and close it."""
     task = asyncio.ensure_future(serving)
     try:
         await asyncio.wait({task, reader.too_slow}, return_when=asyncio.FIRST_COMPLETED)
@@ -57,33 +57,33 @@ async def _while_fast_enough(socket: WebSocket, reader: Reader, serving: Corouti
         with contextlib.suppress(asyncio.CancelledError):
             await task
     if too_slow:
-        # A client that reads nothing at all does not take the farewell either.
+        # A client that reads nothing does not read the close frame either.
         with contextlib.suppress(RuntimeError, OSError, TimeoutError):
             async with asyncio.timeout(_CLOSING_SECONDS):
                 await socket.close(TOO_SLOW, "too slow: subscribe again, then ask for the present state")
 
 
 @dataclass(frozen=True, slots=True)
-class _Greeting:
-    """What is known of a client before its connection_init."""
+class _Handshake:
+    """What the server has of a client before its connection_init."""
 
     headers: dict[str, Any]
     reader: Reader
 
 
 class _Handler(BaseGraphQLTransportWSHandler[Any, None]):
-    """Strawberry's handler; it knows the caller once there is a connection_init."""
+    """Strawberry's handler, which authenticates the client at its connection_init."""
 
     view: "_TransportWs"
 
     async def handle_connection_init(self, message: ConnectionInitMessage) -> None:
-        """Know the caller by the payload or, where a client can send them, by the handshake's headers."""
+        """Authenticate by the payload or, for clients that can send them, the handshake's headers."""
         payload = message.get("payload")
-        if isinstance(self.context, _Greeting) and isinstance(payload or {}, dict):
-            given = {name.lower(): value for name, value in (payload or {}).items()}
+        if isinstance(self.context, _Handshake) and isinstance(payload or {}, dict):
+            credentials = {name.lower(): value for name, value in (payload or {}).items()}
             backend = self.view.backend
             try:
-                caller = backend.credentials.caller(self.context.headers | given)
+                caller = backend.credentials.caller(self.context.headers | credentials)
             except NotAuthenticated as refusal:
                 await self.websocket.close(4403, str(refusal))
                 return
@@ -92,7 +92,7 @@ class _Handler(BaseGraphQLTransportWSHandler[Any, None]):
 
 
 class _TransportWs(GraphQL[Any, None]):
-    """Strawberry's ASGI endpoint, for sockets alone."""
+    """Strawberry's ASGI endpoint, used for WebSockets only."""
 
     graphql_transport_ws_handler_class = _Handler
 
@@ -102,7 +102,7 @@ class _TransportWs(GraphQL[Any, None]):
             graphql_ide=None,
             subscription_protocols=(GRAPHQL_TRANSPORT_WS_PROTOCOL,),
             connection_init_wait_timeout=timedelta(seconds=15),
-            allowed_origins=("*",),  # no cookie authorizes anything
+            allowed_origins=("*",),  # safe: no cookie authorizes anything
         )
         self.backend = backend
 
@@ -110,6 +110,6 @@ class _TransportWs(GraphQL[Any, None]):
         """Serve one connection until either side ends it."""
         await self.run(socket)
 
-    async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> _Greeting:
-        """Give what is known so far."""
-        return _Greeting(dict(request.headers), request.scope["reader"])
+    async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> _Handshake:
+        """Return the handshake; the connection_init replaces it."""
+        return _Handshake(dict(request.headers), request.scope["reader"])

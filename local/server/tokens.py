@@ -1,6 +1,6 @@
-"""Participants' tokens: JWTs that the local stack signs and reads with a secret of its own.
+"""Participants' tokens: JWTs that the local stack signs and verifies with its own secret.
 
-On AWS they come from the Cognito user pool or the issuer that the stack trusts.
+On AWS, a Cognito user pool or another trusted issuer makes them.
 """
 
 import contextlib
@@ -19,36 +19,36 @@ _AUDIENCE = "leaderboard"
 
 
 def read_secret(folder: Path) -> str:
-    """Give the secret of a data folder, made when first asked for; only its owner may read the file."""
+    """Return the data folder's secret; create it on first use, in a file that only its owner can read."""
     path = folder / _SECRET
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=folder) as file:  # of mode 600
+        with tempfile.NamedTemporaryFile("w", dir=folder) as file:  # mode 600
             file.write(secrets.token_hex(32))
             file.flush()
-            with contextlib.suppress(FileExistsError):  # another command was faster
+            with contextlib.suppress(FileExistsError):  # another process created it meanwhile
                 os.link(file.name, path)
     return path.read_text()
 
 
-def mint(secret: str, participant_id: str, lasts_seconds: float) -> str:
-    """Make a token with which its bearer is a participant, for so long."""
+def mint(secret: str, participant_id: str, lifetime_seconds: float) -> str:
+    """Return a token that identifies its bearer as the participant."""
     now = time.time()
     claims = {
         "iss": _ISSUER,
         "aud": _AUDIENCE,
         "sub": participant_id,
         "iat": int(now),
-        "exp": int(now + lasts_seconds),
+        "exp": int(now + lifetime_seconds),
     }
     return jwt.encode(claims, secret, _ALGORITHM)
 
 
 def read(secret: str, token: str) -> str:
-    """Give the participant that a token is for.
+    """Return the id of the participant whom a token identifies.
 
     Raises:
-        ValueError: it is none of ours, it was changed, or its time is over.
+        ValueError: the token is malformed, expired, or not signed with this secret.
     """
     try:
         claims = jwt.decode(

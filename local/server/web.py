@@ -1,4 +1,4 @@
-"""The local stack's HTTP server: plain on one port, and over TLS on another where there is a certificate."""
+"""The local stack's HTTP server: plain HTTP on one port, TLS on another if there is a certificate."""
 
 import asyncio
 import contextlib
@@ -23,28 +23,28 @@ Tls = tuple[socket.socket, ssl.SSLContext]
 
 @contextlib.contextmanager
 def listener(port: int, option: str) -> Iterator[socket.socket]:
-    """Take a port, before anything else is started: it is the likeliest thing to be in the way.
+    """Listen on a port. Call it before anything else starts: a port in use is the likeliest failure.
 
     Raises:
-        StackError: it is taken; `option` chooses another.
+        StackError: the port is in use; `option` is the command line option that chooses another.
     """
-    with socket.socket() as taken:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            taken.bind((_HOST, port))
-            taken.listen()
+            listening.bind((_HOST, port))
+            listening.listen()
         except OSError as error:
             raise StackError(
-                f"port {port} cannot be had ({error.strerror}); choose another: {option} N"
+                f"cannot listen on port {port} ({error.strerror}); choose another with {option} N"
             ) from error
-        yield taken
+        yield listening
 
 
 def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """Read a certificate and its key, in PEM.
+    """Load a certificate and its key, in PEM.
 
     Raises:
-        StackError: they cannot be read, or do not belong together.
+        StackError: they cannot be read, or do not match.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
@@ -54,21 +54,21 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
     return context
 
 
-def config(app: Starlette, **more: Any) -> uvicorn.Config:
-    """Configure uvicorn; `more` is its own."""
+def config(app: Starlette, **options: Any) -> uvicorn.Config:
+    """Return uvicorn's configuration; `options` are passed on to it."""
     return uvicorn.Config(
         app,
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=3,
         ws_max_size=MAX_BODY_BYTES,
-        ws_per_message_deflate=False,  # events are small; each connection's compressor would not be
-        **more,
+        ws_per_message_deflate=False,  # events are small; a compressor per connection is not
+        **options,
     )
 
 
 class Server(uvicorn.Server):
-    """Takes requests in plain, and over TLS besides; says where everything is once it does."""
+    """Serves plain HTTP, and TLS if configured; prints the welcome once it accepts requests."""
 
     def __init__(self, app: Starlette, welcome: str, tls: Tls | None) -> None:
         super().__init__(config(app))
@@ -76,10 +76,10 @@ class Server(uvicorn.Server):
         self._tls = tls
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, as uvicorn does, and in the same way over TLS."""
+        """Start uvicorn's server, then the same protocol over TLS."""
         await super().startup(sockets)
         if self._tls is not None:
-            taken, context = self._tls
+            listening, context = self._tls
             protocol = partial(
                 self.config.http_protocol_class,  # type: ignore[call-arg]
                 config=self.config,
@@ -87,6 +87,6 @@ class Server(uvicorn.Server):
                 app_state=self.lifespan.state,
             )
             loop = asyncio.get_running_loop()
-            self.servers.append(await loop.create_server(protocol, sock=taken, ssl=context))
+            self.servers.append(await loop.create_server(protocol, sock=listening, ssl=context))
         sys.stdout.write(self._welcome)
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The DynamoDB engine of the local stack: a child process that ends when we do, however we end."""
+"""The local stack's DynamoDB engine: a child process that ends with its parent, even on `kill -9`."""
 
 import contextlib
 import fcntl
@@ -21,14 +21,14 @@ from local import NODE_MODULES
 from local.errors import StackError
 
 _START_SECONDS = 10.0
-_LOCK_SECONDS = 2.0  # a stack that was just killed frees its folder within moments
+_LOCK_SECONDS = 2.0  # a stack that was just killed releases its folder within moments
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A running engine; `database` is its SQLite file, None for the fallback, which keeps all in memory."""
+    """A running engine. `database` is its SQLite file; None for moto, which keeps everything in memory."""
 
     endpoint: str
     process: subprocess.Popen[bytes]
@@ -36,7 +36,7 @@ class Engine:
     log: Path
 
     def index_streams(self) -> None:
-        """Spare each write the search through the whole stream for its highest sequence number."""
+        """Index stream records by sequence number: without that, each write scans for the highest."""
         self._execute(
             "CREATE INDEX IF NOT EXISTS stream_position"
             " ON _stream_records (table_name, CAST(sequence_number AS INTEGER))"
@@ -45,7 +45,7 @@ class Engine:
     def trim_stream(self, table: str, before: int, limit: int) -> int:
         """Delete up to `limit` of a table's stream records below a sequence number; return how many.
 
-        The caller leaves the newest record: the engine numbers the next one after it.
+        The caller keeps the newest record: the engine numbers the next one from it.
         """
         return self._execute(
             "DELETE FROM _stream_records WHERE id IN (SELECT id FROM _stream_records"
@@ -61,7 +61,7 @@ class Engine:
 
 
 def find_engine() -> Path | None:
-    """Return the engine's binary: the one that `make setup` fetched, else the one on PATH."""
+    """Return the engine's binary: from `make setup`, else from PATH; None if there is neither."""
     machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
     architecture = platform.machine().lower()
     package = f"{sys.platform}-{machine.get(architecture, architecture)}"
@@ -77,9 +77,9 @@ def running_engine(folder: Path) -> Iterator[Engine]:
     """Run the engine on a data folder for the length of the block.
 
     Raises:
-        StackError: the folder cannot be written, another stack holds it, or the engine does not come up.
+        StackError: the folder cannot be written or is in use, or the engine does not start.
     """
-    with _held(folder) as lock:
+    with _locked(folder) as lock:
         engine = _start(folder, lock)
         watchdog = _watchdog(engine.process.pid, lock)
         try:
@@ -87,13 +87,13 @@ def running_engine(folder: Path) -> Iterator[Engine]:
             engine.index_streams()
             yield engine
         finally:
-            _end(engine.process)
-            _end(watchdog)
+            _stop(engine.process)
+            _stop(watchdog)
 
 
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Give a data folder for the length of the block, on a RAM disk where there is one."""
+    """Yield a data folder, on a RAM disk where there is one; delete it after the block."""
     ram_disk = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - mkdtemp makes it private
     folder = Path(tempfile.mkdtemp(prefix="leaderboard-", dir=ram_disk))
     try:
@@ -103,7 +103,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def free_port() -> int:
-    """Return a TCP port of the loopback interface that nothing listens on."""
+    """Return a free TCP port of the loopback interface."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -111,14 +111,14 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def _held(folder: Path) -> Iterator[IO[bytes]]:
-    """Hold the folder. Our children inherit the lock: while one of them lives on, nobody else gets it."""
+def _locked(folder: Path) -> Iterator[IO[bytes]]:
+    """Lock the folder. Child processes inherit the lock: it is released when the last of them has ended."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / "lock").open("ab")
     except OSError as error:
         raise StackError(
-            f"data folder {folder} cannot be written ({error.strerror}); choose another with --data FOLDER"
+            f"cannot write data folder {folder} ({error.strerror}); choose another with --data FOLDER"
         ) from error
     with lock:
         deadline = time.monotonic() + _LOCK_SECONDS
@@ -130,7 +130,7 @@ def _held(folder: Path) -> Iterator[IO[bytes]]:
                 if time.monotonic() > deadline:
                     raise StackError(
                         f"data folder {folder} is in use by another running stack; "
-                        "end that one, or choose another with --data FOLDER"
+                        "stop that one, or choose another folder with --data FOLDER"
                     ) from None
                 time.sleep(0.02)
         yield lock
@@ -141,8 +141,8 @@ def _start(folder: Path, lock: IO[bytes]) -> Engine:
     binary = find_engine()
     if binary is None:
         log.warning(
-            "no dynoxide engine for this platform (`make setup` fetches it): running on moto's server, "
-            "which is slow and keeps nothing across restarts"
+            "the dynoxide engine is missing (`make setup` fetches it where it is built): running on moto's "
+            "server, which is slow and loses all data when it stops"
         )
         command = [sys.executable, "-m", "moto.server", "--port", str(port)]
         database = None
@@ -158,13 +158,13 @@ def _start(folder: Path, lock: IO[bytes]) -> Engine:
             stdout=log_file,
             stderr=log_file,
             pass_fds=(lock.fileno(),),
-            start_new_session=True,  # the terminal's Ctrl-C is for us; we end the engine last
+            start_new_session=True,  # Ctrl-C reaches the parent only, which stops the engine last
         )
     return Engine(f"http://127.0.0.1:{port}", process, database, output)
 
 
 def _watchdog(pid: int, lock: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start a shell that kills the engine once our end of the pipe closes, as it does even on kill -9."""
+    """Start a shell that kills the engine when the parent's end of the pipe closes, even on `kill -9`."""
     return subprocess.Popen(  # noqa: S603
         ["/bin/sh", "-c", 'read -r _; kill -9 "$1" 2>/dev/null', "sh", str(pid)],
         stdin=subprocess.PIPE,
@@ -185,11 +185,11 @@ def _wait_until_ready(engine: Engine) -> None:
             time.sleep(0.01)
         else:
             return
-    cause = engine.log.read_text().strip() or "it gave no cause"
+    cause = engine.log.read_text().strip() or "it logged nothing"
     raise StackError(f"the DynamoDB engine did not start: {cause}")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
         process.wait(timeout=5)

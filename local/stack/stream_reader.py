@@ -1,11 +1,10 @@
-"""Follows the scores table's stream the way Lambda's event source does, from a durable checkpoint per shard.
+"""Reads the scores table's stream as Lambda's event source does, from a durable checkpoint per shard.
 
-Delivery is at least once: a checkpoint is written after its batch is counted, so a crash between the two
-delivers the batch again. `core.stream.process` counts a record once however often it comes.
+Delivery is at least once: the checkpoint is written after its batch is counted, so a crash in between
+delivers the batch again. `core.stream.process` counts each record once.
 """
 
 import logging
-import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -16,6 +15,7 @@ import boto3
 from botocore.config import Config
 
 from core.boards import Boards
+from core.storage.backoff import delay
 from core.storage.database import Database
 from core.stream import process
 from local.errors import StackError
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
         ShardTypeDef,
     )
 
-CONSUMER = "~consumer"  # the partition of the counters table that holds the checkpoints
-_BATCH = 1000  # records a request: the most that DynamoDB gives
+CONSUMER = "~consumer"  # partition of the counters table with the checkpoints
+_BATCH = 1000  # records a request, DynamoDB's maximum
 _IDLE_SECONDS = 0.1
 _DESCRIBE_SECONDS = 10.0
 _LONGEST_BACKOFF_SECONDS = 5.0
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 def connect_streams(db: Database) -> "DynamoDBStreamsClient":
-    """Open a streams client of the local engine that the database is in."""
+    """Return a DynamoDB Streams client of the engine that holds the database."""
     meta = db.client.meta
     return boto3.client(
         "dynamodbstreams",
@@ -52,10 +52,10 @@ def connect_streams(db: Database) -> "DynamoDBStreamsClient":
 
 
 class StreamReader:
-    """Reads every shard, parents before their children, and has each batch counted before it moves on.
+    """Reads every shard, parents before children, and counts each batch before it reads the next.
 
-    `on_checkpoint` is told the newest counted sequence number of a shard after each batch, and `on_due` the
-    orders whose participants may have to be told of another rank bucket.
+    Calls `on_checkpoint` with the newest counted sequence number after each batch, and `on_due` with the
+    standings that need a notification pass.
     """
 
     def __init__(
@@ -74,19 +74,19 @@ class StreamReader:
         self._stream_arn = ""
         self._shards: list[ShardTypeDef] = []
         self._described_at = float("-inf")
-        self._shard_ended = False  # since the last look at the stream's shards
+        self._shard_ended = False  # since the last DescribeStream
         self._iterators: dict[str, str | None] = {}  # None: the shard is closed and read to its end
 
     def run(self, stop: threading.Event) -> None:
-        """Follow the stream until `stop` is set; after a failure the same records are tried again."""
+        """Follow the stream until `stop` is set. A failed batch is retried with a growing delay."""
         failures = 0
         while not stop.is_set():
             try:
                 count = self.read()
             except Exception as error:
-                failures += 1
-                wait = min(_LONGEST_BACKOFF_SECONDS, _IDLE_SECONDS * 2**failures) * random.uniform(0.5, 1)
-                log.warning("a stream batch could not be counted, trying again in %.1f s: %r", wait, error)
+                failures = min(failures + 1, 10)  # the longest delay is reached: 2**n stays a float
+                wait = delay(failures, base=_IDLE_SECONDS, longest=_LONGEST_BACKOFF_SECONDS)
+                log.warning("counting a stream batch failed; retry in %.1f s: %r", wait, error)
                 stop.wait(wait)
             else:
                 failures = 0
@@ -94,21 +94,21 @@ class StreamReader:
                     stop.wait(_IDLE_SECONDS)
 
     def drain(self) -> int:
-        """Count all that the stream holds; return how many records that was. Raises on the first failure."""
+        """Count all records in the stream; return how many. Raise on the first failure."""
         total = 0
         while (count := self.read()) or self._shard_ended:
             total += count
         return total
 
     def read(self) -> int:
-        """Count one batch of every shard that is ready; return how many records that was."""
+        """Count one batch of every shard that is ready; return how many records."""
         return sum(self._read_shard(shard_id) for shard_id in self._ready_shards())
 
     def wait_until_counted(self) -> None:
-        """Wait until another reader has counted all that the stream holds now.
+        """Wait until another reader has counted all records that are in the stream now.
 
         Raises:
-            StackError: it made no progress for half a minute.
+            StackError: the other reader made no progress for half a minute.
         """
         called_at = datetime.now(UTC)
         seen, deadline = "", time.monotonic() + _STALLED_SECONDS
@@ -119,7 +119,7 @@ class StreamReader:
             if sequence != seen:
                 seen, deadline = sequence, time.monotonic() + _STALLED_SECONDS
             elif time.monotonic() > deadline:
-                raise StackError("the running stack does not count submissions; look at its terminal for why")
+                raise StackError("the running stack counts no submissions; its terminal shows the error")
             time.sleep(_IDLE_SECONDS)
 
     def _first_uncounted(self) -> "RecordTypeDef | None":
@@ -132,7 +132,7 @@ class StreamReader:
         return None
 
     def _ready_shards(self) -> Iterator[str]:
-        """Yield the unfinished shards whose parent is finished, or has left the stream."""
+        """Yield the unfinished shards whose parent is finished or trimmed from the stream."""
         if self._shard_ended or time.monotonic() > self._described_at + _DESCRIBE_SECONDS:
             self._describe()
         unfinished = {
@@ -187,7 +187,7 @@ class StreamReader:
         self._on_checkpoint(newest)
 
     def _iterator(self, shard_id: str) -> str:
-        """Return an iterator after the shard's checkpoint, or at the oldest record that is still there."""
+        """Return an iterator after the shard's checkpoint, or at the oldest record left."""
         place: dict[str, Any] = {"StreamArn": self._stream_arn, "ShardId": shard_id}
         checkpoint = self._db.client.get_item(
             TableName=self._db.tables.counters,
@@ -202,5 +202,5 @@ class StreamReader:
                     SequenceNumber=checkpoint["sequence"]["S"],
                 )["ShardIterator"]
             except self._streams.exceptions.TrimmedDataAccessException:
-                log.warning("records of stream shard %s were gone before they were counted", shard_id)
+                log.warning("records of stream shard %s were trimmed before they were counted", shard_id)
         return self._streams.get_shard_iterator(**place, ShardIteratorType="TRIM_HORIZON")["ShardIterator"]

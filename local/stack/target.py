@@ -1,16 +1,11 @@
-"""The stack that a command works on: the local one, running or not, or one on AWS."""
+"""Open the stack that a command works on: a local one, running or not, or one on AWS."""
 
 import argparse
 import contextlib
-import json
-import os
-import socket
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import boto3
 
@@ -19,18 +14,17 @@ from core.storage.database import Database, Tables, connect
 from core.storage.tables import create_tables
 from local.errors import StackError
 from local.stack.engine import running_engine
+from local.stack.running import find_running
 from local.stack.stream_reader import StreamReader, connect_streams
 
 DEFAULT_FOLDER = Path(".leaderboard")
 _PREFIX = "leaderboard"
-_RECORD = "stack.json"
 
 
 class Stack(NamedTuple):
-    """Where a command works.
+    """An open stack.
 
-    `drain` returns once all that was submitted so far is counted; `follow` has what comes counted until its
-    event is set.
+    `drain` returns once every change so far is counted. `follow` has changes counted until its event is set.
     """
 
     db: Database
@@ -39,41 +33,26 @@ class Stack(NamedTuple):
     follow: Callable[[threading.Event], object]
 
 
-@dataclass(frozen=True, slots=True)
-class RunningStack:
-    """What a running local stack writes into its data folder, so that other commands find it."""
-
-    endpoint: str  # of DynamoDB
-    url: str  # of GraphQL
-    pid: int
-
-    def is_running(self) -> bool:
-        """Say whether its process is there and its engine takes connections."""
-        address = urlsplit(self.endpoint)
-        try:
-            os.kill(self.pid, 0)
-            socket.create_connection((address.hostname or "", address.port or 0), timeout=2).close()
-        except OSError:
-            return False
-        return True
-
-
 def add_target(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that `opened` reads: which stack a command works on."""
-    target = parser.add_argument_group("which stack", "By default the one whose data is in ./.leaderboard.")
-    target.add_argument("--data", type=Path, default=DEFAULT_FOLDER, metavar="FOLDER", help="a local stack")
-    target.add_argument("--stack", metavar="NAME", help="a stack on AWS, with the usual AWS credentials")
-    target.add_argument("--region", metavar="R", help="its region, by default that of the AWS configuration")
+    """Add the arguments that name the stack, as `opened` reads them."""
+    target = parser.add_argument_group(
+        "which stack", "Default: the local stack with its data in ./.leaderboard."
+    )
+    target.add_argument(
+        "--data", type=Path, default=DEFAULT_FOLDER, metavar="FOLDER", help="data folder of a local stack"
+    )
+    target.add_argument("--stack", metavar="NAME", help="a stack on AWS; uses the configured credentials")
+    target.add_argument("--region", metavar="R", help="region of --stack; default: the configured one")
 
 
 @contextlib.contextmanager
 def opened(args: argparse.Namespace, *, creates: bool = False) -> Iterator[Stack]:
     """Open the stack that `add_target`'s arguments name, for the length of the block.
 
-    A local stack that does not run gets its engine for as long, and with `creates` its data folder.
+    Starts the engine of a local stack that does not run. Creates a missing data folder if `creates`.
 
     Raises:
-        StackError: there is no such data folder, it is held by something else, or no region is known.
+        StackError: the data folder is missing or in use, or no region is configured.
     """
     if args.stack is not None:
         yield _on_aws(args.stack, args.region)
@@ -86,7 +65,7 @@ def opened(args: argparse.Namespace, *, creates: bool = False) -> Iterator[Stack
         yield Stack(db, boards, reader.wait_until_counted, threading.Event.wait)  # the running stack counts
         return
     if not args.data.exists() and not creates:
-        raise StackError(f"no stack keeps its data in {args.data}; name its folder with --data")
+        raise StackError(f"there is no data folder {args.data}; name one with --data FOLDER")
     with running_engine(args.data) as engine:
         db = connect_local(engine.endpoint)
         create_tables(db)
@@ -95,42 +74,33 @@ def opened(args: argparse.Namespace, *, creates: bool = False) -> Iterator[Stack
         yield Stack(db, boards, reader.drain, reader.run)
 
 
+@contextlib.contextmanager
+def following(stack: Stack) -> Iterator[None]:
+    """Have changes counted in the background for the length of the block."""
+    stop = threading.Event()
+    thread = threading.Thread(target=stack.follow, args=[stop], name="stream", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
 def connect_local(endpoint: str) -> Database:
-    """Open the local stack's tables in the engine at an endpoint."""
+    """Return the local stack's tables in the engine at an endpoint."""
     return connect(
         Tables.with_prefix(_PREFIX),
-        region="us-east-1",  # any that exists
+        region="us-east-1",  # the engine takes any
         endpoint_url=endpoint,
         access_key="local",
         secret_key="local",  # noqa: S106 - the engine takes any
     )
 
 
-def find_running(folder: Path) -> RunningStack | None:
-    """Return the stack that runs on a data folder; what a killed one left behind does not count."""
-    try:
-        running = RunningStack(**json.loads((folder / _RECORD).read_text()))
-    except (FileNotFoundError, ValueError, TypeError):
-        return None
-    return running if running.is_running() else None
-
-
-@contextlib.contextmanager
-def recorded(folder: Path, running: RunningStack) -> Iterator[None]:
-    """Let other commands find the running stack for the length of the block."""
-    record = folder / _RECORD
-    fresh = folder / f"{_RECORD}.new"
-    fresh.write_text(json.dumps(asdict(running)))
-    fresh.replace(record)
-    try:
-        yield
-    finally:
-        record.unlink(missing_ok=True)
-
-
 def _on_aws(name: str, region: str | None) -> Stack:
     region = region or boto3.Session().region_name
     if region is None:
-        raise StackError(f"the region of stack {name} is not known; name it with --region")
+        raise StackError(f"no region is configured for stack {name}; name it with --region")
     db = connect(Tables.with_prefix(name), region=region)
-    return Stack(db, Boards(db), lambda: None, threading.Event.wait)  # there the stream's Lambda counts
+    return Stack(db, Boards(db), lambda: None, threading.Event.wait)  # the stream's Lambda counts

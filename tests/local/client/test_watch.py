@@ -1,4 +1,4 @@
-"""`leaderboard watch` on a running server: how things stand, then each change once; and again after a cut."""
+"""`leaderboard watch` on a running server: the current state, then each event once; and it reconnects."""
 
 import argparse
 import asyncio
@@ -30,7 +30,7 @@ SUBMIT = "mutation ($input: SubmitScoreInput!) { submitScore(input: $input) { ac
 
 
 class Watching:
-    """The command as a process, line by line."""
+    """The command as a process, and its output."""
 
     def __init__(self, *arguments: str) -> None:
         self.process = subprocess.Popen(
@@ -50,7 +50,7 @@ class Watching:
             self._lines.put(line.rstrip("\n"))
 
     def line(self, seconds: float = 30) -> str:
-        """Give the next line, without its time."""
+        """Return the next line, without its time."""
         return re.sub(r"^\d\d:\d\d:\d\d  ", "", self._lines.get(timeout=seconds))
 
     def is_silent(self) -> bool:
@@ -75,8 +75,8 @@ def watching(*arguments: str) -> Iterator[Watching]:
 def server(engine: Engine) -> Iterator[Live]:
     with live_alone(engine) as running:
         for participant, score in (("ann", "7"), ("bob", "9")):
-            attempt = {"leaderboardId": "board", "participantId": participant, "score": score}
-            assert "errors" not in running.ask(SUBMIT, input=attempt)
+            submission = {"leaderboardId": "board", "participantId": participant, "score": score}
+            assert "errors" not in running.ask(SUBMIT, input=submission)
         yield running
 
 
@@ -90,13 +90,13 @@ def to(server: Live, key: str = "public") -> list[str]:
     return ["--url", server.url, "--api-key", key]
 
 
-def test_it_says_how_things_stand_and_then_what_changes(server: Live) -> None:
+def test_it_prints_the_current_state_and_then_each_event_once(server: Live) -> None:
     with watching("board", "ann", *to(server)) as watch:
         assert watch.line() == "now: rank 2 of 2, Top 3, with 7"
         server.publish(change("ann", 5))
         assert watch.line() == "Top 10, from Top 3: rank 4, was 3 (others' scores)"
-        server.publish(change("ann", 4))  # community#374: it came late
-        server.publish(change("ann", 5))  # or twice
+        server.publish(change("ann", 4))  # late, as in community#374
+        server.publish(change("ann", 5))  # a duplicate
         server.publish(change("ann", 40, period="daily-2026-11-30"))
         new = change("ann", 10, previousBucket=None, previousRank=None, bucket="Top 1", rank=1)
         server.publish(new | {"cause": "OWN_SCORE"})
@@ -104,12 +104,12 @@ def test_it_says_how_things_stand_and_then_what_changes(server: Live) -> None:
         assert watch.is_silent()
 
 
-def test_who_is_not_ranked_may_be_watched(server: Live) -> None:
+def test_a_participant_without_a_rank_can_be_watched(server: Live) -> None:
     with watching("board", "zoe", *to(server)) as watch:
         assert watch.line() == "now: not ranked"
 
 
-def test_a_top(server: Live) -> None:
+def test_the_top_of_a_board(server: Live) -> None:
     with watching("board", "--top", *to(server)) as watch:
         assert [watch.line() for _ in range(3)] == ["now: top", "   1  bob  9", "   2  ann  7"]
         entries = (
@@ -121,8 +121,8 @@ def test_a_top(server: Live) -> None:
         assert watch.line() == "top: nobody"
 
 
-def test_it_comes_back_after_a_cut(db: Database, boards: Boards, stack: ExitStack) -> None:
-    """Subscribe, then ask: what happened in between shows in how things stand."""
+def test_it_reconnects_after_a_lost_connection(db: Database, boards: Boards, stack: ExitStack) -> None:
+    """It subscribes before it asks, so the current state includes what it missed."""
     port = free_port()
     with live(db, boards, port=port) as server:
         server.board()
@@ -130,12 +130,12 @@ def test_it_comes_back_after_a_cut(db: Database, boards: Boards, stack: ExitStac
         assert watch.line() == "now: not ranked"
         server.publish(change("ann", 7))
         assert watch.line().startswith("Top 10")
-    assert "connecting again in" in watch.line()
-    attempt = {"leaderboardId": "board", "participantId": "ann", "score": "7"}
+    assert "reconnecting in" in watch.line()
+    submission = {"leaderboardId": "board", "participantId": "ann", "score": "7"}
     with live(db, boards, port=port) as server:
-        assert "errors" not in server.ask(SUBMIT, input=attempt)
+        assert "errors" not in server.ask(SUBMIT, input=submission)
         line = watch.line()
-        while "connecting again in" in line:
+        while "reconnecting in" in line:
             line = watch.line()
         assert line == "now: rank 1 of 1, Top 1, with 7"
         server.publish(change("ann", 7))
@@ -149,12 +149,12 @@ def test_it_comes_back_after_a_cut(db: Database, boards: Boards, stack: ExitStac
         (lambda server: ["none", "ann", *to(server)], 1, "LeaderboardNotFound: there is no leaderboard"),
         (lambda server: ["board", *to(server)], 1, "PARTICIPANT"),
         (lambda server: ["board", "ann", "--top", *to(server)], 1, "not both"),
-        (lambda server: ["board", "ann", *to(server, "guess")], 2, "lets nobody in"),
+        (lambda server: ["board", "ann", *to(server, "guess")], 2, "refused the connection"),
         (lambda server: ["board", "ann", "--url", "localhost"], 2, "--url"),
         (lambda server: ["board", "ann", "--data", "nowhere"], 2, "leaderboard run"),
     ],
 )
-def test_it_says_why_it_cannot(
+def test_a_failure_is_reported_in_one_line(
     server: Live,
     arguments: Callable[[Live], list[str]],
     code: int,
@@ -167,16 +167,16 @@ def test_it_says_why_it_cannot(
     assert len(error.splitlines()) == 1
 
 
-def test_it_tries_again_where_nobody_answers() -> None:
+def test_it_retries_while_no_server_answers() -> None:
     url = f"http://127.0.0.1:{free_port()}/graphql"
     with watching("board", "ann", "--url", url, "--api-key", "k") as watch:
         start = time.monotonic()
         for _ in range(2):
-            assert "connecting again in" in watch.line()
+            assert "reconnecting in" in watch.line()
         assert time.monotonic() - start < 20
 
 
-def test_a_stack_on_aws_is_found_by_its_name_and_asked_as_iam(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stack_on_aws_is_found_by_its_name_and_called_with_iam(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     target = {"stack": "race", "region": "eu-west-1", "url": None, "api_key": None}
@@ -204,7 +204,7 @@ def test_a_stack_on_aws_is_found_by_its_name_and_asked_as_iam(monkeypatch: pytes
         ),
     ],
 )
-def test_where_the_sockets_of_an_api_are(url: str, socket: str) -> None:
+def test_the_address_of_an_apis_websocket(url: str, socket: str) -> None:
     api = find(argparse.Namespace(stack=None, region=None, url=url, api_key="key"))
 
     async def address() -> str:

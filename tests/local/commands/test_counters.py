@@ -1,4 +1,4 @@
-"""The operator's view of a board's counters: explain, check, rebuild."""
+"""`leaderboard explain`, `check` and `rebuild`."""
 
 import argparse
 import re
@@ -23,7 +23,7 @@ PERIODS = [PeriodKind.ALL_TIME, PeriodKind.WEEKLY]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A local stack's folder with a board of thirty entries."""
+    """The data folder of a local stack with a board of thirty entries."""
     for module in (known_trees, growth, rebuilds):
         monkeypatch.setattr(module, "LEAD", 1500)
         monkeypatch.setattr(module, "TRUST", 750)
@@ -36,7 +36,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def add_by_hand(folder: Path) -> None:
+def make_drift(folder: Path) -> None:
+    """Change a count behind the project's back."""
     with opened(argparse.Namespace(data=folder, stack=None, region=None)) as stack:
         board = stack.boards.get("race")
         standings = standings_key("race", "all-time", board.generation)
@@ -48,26 +49,26 @@ def add_by_hand(folder: Path) -> None:
         )
 
 
-def test_explain_tells_what_ranks_are_made_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_shows_how_ranks_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "race", "--data", str(folder)]) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     for word in ("logarithmic", "STREAM", "4 shard(s)", "30; at most", "1 node(s)"):
-        assert word in told
+        assert word in output
 
 
-def test_a_period_is_explained_checked_and_made_anew(
+def test_a_period_can_be_explained_checked_and_rebuilt(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     week = ["race", "--data", str(folder), "--period", "weekly"]
     assert main(["explain", *week]) == 0
-    told = re.sub(r"[│\s]+", " ", capsys.readouterr().out)
+    output = re.sub(r"[│\s]+", " ", capsys.readouterr().out)
     for word in (
         f"weekly-{datetime.now(UTC):%G-W%V}, to ",
         "late scores for 24 hours",
         "of 2 periods",
         "30; at most",
     ):
-        assert word in told
+        assert word in output
     for command in ("check", "rebuild", "check"):
         assert main([command, *week]) == 0
         assert "30 entries" in capsys.readouterr().out
@@ -75,19 +76,19 @@ def test_a_period_is_explained_checked_and_made_anew(
     assert "period: this board keeps no DAILY standings" in capsys.readouterr().err
 
 
-def test_drift_is_found_and_mended(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_drift_is_found_and_repaired(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = ["--data", str(folder)]
     assert main(["check", "race", *data]) == 0
-    assert "all agree" in capsys.readouterr().out
-    add_by_hand(folder)
+    assert "no drift" in capsys.readouterr().out
+    make_drift(folder)
     assert main(["check", "race", *data]) == 1
-    told = capsys.readouterr().out
-    assert "1 differ" in told
-    assert "rebuild" in told
+    output = capsys.readouterr().out
+    assert "1 drifted" in output
+    assert "rebuild" in output
     assert main(["rebuild", "race", *data]) == 0
     assert main(["check", "race", *data]) == 0
 
 
-def test_an_unknown_board_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_board_is_reported_in_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "nope", "--data", str(folder)]) == 1
     assert capsys.readouterr().err == "leaderboard: LeaderboardNotFound: there is no leaderboard 'nope'\n"

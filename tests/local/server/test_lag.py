@@ -28,7 +28,8 @@ from core.ranking.ranks import rank_entries
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
 from local.stack.engine import find_engine, free_port
-from local.stack.target import connect_local, find_running
+from local.stack.running import find_running
+from local.stack.target import connect_local
 from tests.support.twin import ALL_TIME, LONG_AGO, Twin
 
 Drain = Callable[[], int]

@@ -27,7 +27,8 @@ from core.domain.board import define_board
 from core.submissions.submit import Submission, submit_score
 from local.server import graphiql
 from local.stack.engine import find_engine, free_port
-from local.stack.target import find_running, opened
+from local.stack.running import find_running
+from local.stack.target import opened
 
 COMMAND = Path(sys.executable).with_name("leaderboard")
 HEADERS = {"x-api-key": "local-admin"}
@@ -238,7 +239,7 @@ def test_it_ends_with_its_engine_and_says_so(tmp_path: Path) -> None:
     with running(tmp_path) as stack:
         os.kill(engine_pid(tmp_path), signal.SIGKILL)
         assert stack.process.wait(timeout=20) == 2
-        assert "engine ended by itself" in stack.output.read_text().splitlines()[-1]
+        assert "engine ended with exit code" in stack.output.read_text().splitlines()[-1]
         assert nobody_holds(tmp_path)
 
 

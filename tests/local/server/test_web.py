@@ -1,4 +1,4 @@
-"""What `leaderboard run` says of a certificate that is none; with one, see the tests of Amplify."""
+"""`leaderboard run` with a bad certificate. The tests with Amplify use a good one."""
 
 import subprocess
 import sys
@@ -20,13 +20,11 @@ ROOT = Path(__file__).parents[3]
         (["--tls-cert", "{file}.none", "--tls-key", "{file}"], "No such file"),
     ],
 )
-def test_a_certificate_that_is_none_is_said_in_one_line(
-    tmp_path: Path, arguments: list[str], word: str
-) -> None:
+def test_a_bad_certificate_is_reported_in_one_line(tmp_path: Path, arguments: list[str], word: str) -> None:
     file = tmp_path / "file.pem"
     file.write_text("no certificate")
     command = [sys.executable, "-m", "local.cli", "run", "--data", str(tmp_path / "data")]
-    command += ["--port", str(free_port()), *(one.format(file=file) for one in arguments)]
+    command += ["--port", str(free_port()), *(argument.format(file=file) for argument in arguments)]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 2
     assert len(ended.stderr.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""The same board on moto, which the local stack falls back to where its engine is missing."""
+"""A board on moto, which the local stack uses if its engine is missing."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def moto() -> Iterator[Database]:
             Tables.with_prefix("moto"), region="eu-south-1", access_key="testing", secret_key="testing"
         )
         create_tables(db)
-        create_tables(db)  # those that exist stay as they are
+        create_tables(db)  # existing tables are left as they are
         yield db
 
 
@@ -30,7 +30,7 @@ def moto_boards(moto: Database) -> Boards:
     return Boards(moto, cache_seconds=0)
 
 
-def test_a_board_is_made_once_and_found(moto_boards: Boards, moto: Database) -> None:
+def test_a_board_is_created_once(moto_boards: Boards, moto: Database) -> None:
     with pytest.raises(LeaderboardNotFound):
         moto_boards.get("races")
     board = Twin.make(moto, moto_boards, id="races", title="Races").board
@@ -41,7 +41,7 @@ def test_a_board_is_made_once_and_found(moto_boards: Boards, moto: Database) -> 
 
 @pytest.mark.parametrize("tie_break", TieBreak)
 @pytest.mark.parametrize("policy", ScorePolicy)
-def test_each_policy_keeps_what_the_oracle_keeps(
+def test_each_policy_keeps_the_same_entries_as_the_oracle(
     moto: Database, moto_boards: Boards, policy: ScorePolicy, tie_break: TieBreak
 ) -> None:
     twin = Twin.make(moto, moto_boards, policy=policy, tie_break=tie_break, peak_writes_per_second=1)
@@ -67,5 +67,5 @@ def test_a_removed_entry_is_gone(moto: Database, moto_boards: Boards) -> None:
     twin.submit("b", 1)
     twin.remove("a")
     twin.remove("a")
-    assert [one.participant_id for one in top(moto, twin.board, ALL_TIME, 10)] == ["b"]
-    assert [one.participant_id for one in entries(moto, twin.board, ALL_TIME, 10).items] == ["b"]
+    assert [entry.participant_id for entry in top(moto, twin.board, ALL_TIME, 10)] == ["b"]
+    assert [entry.participant_id for entry in entries(moto, twin.board, ALL_TIME, 10).items] == ["b"]

@@ -1,4 +1,4 @@
-"""The stream reader and the engine's own care, over the real engine."""
+"""The stream reader, and how the engine's stream is trimmed."""
 
 import threading
 import time
@@ -72,7 +72,7 @@ def test_a_crash_between_count_and_checkpoint_counts_once(
         with pytest.raises(Died):
             new_reader().read()
     assert size(db, board) == 3
-    submit(db, board, "p4")  # the batch that comes again is a longer one
+    submit(db, board, "p4")  # the redelivered batch is longer
     assert new_reader().drain() == 4
     assert size(db, board) == 4
 
@@ -87,7 +87,7 @@ def test_a_new_reader_resumes_after_the_checkpoint(
     assert new_reader().drain() == 1
 
 
-def test_a_failing_batch_is_tried_again_until_it_is_counted(
+def test_a_failed_batch_is_retried_until_it_is_counted(
     db: Database,
     board: Board,
     new_reader: Callable[..., StreamReader],
@@ -130,7 +130,7 @@ def test_waiting_returns_once_another_reader_has_counted(
     assert not waiting.is_alive()
 
 
-def test_trimming_keeps_the_numbering_and_what_is_uncounted(
+def test_trimming_keeps_the_numbering_and_uncounted_records(
     engine: Engine, db: Database, board: Board, new_reader: Callable[..., StreamReader]
 ) -> None:
     counted: list[str] = []
@@ -146,7 +146,7 @@ def test_trimming_keeps_the_numbering_and_what_is_uncounted(
     assert size(db, board) == 21
 
 
-def test_reading_goes_on_from_the_oldest_record_where_the_checkpoint_was_trimmed_away(
+def test_a_trimmed_checkpoint_continues_at_the_oldest_record(
     engine: Engine, db: Database, board: Board, new_reader: Callable[..., StreamReader]
 ) -> None:
     submit(db, board, "p1")
@@ -163,7 +163,7 @@ def test_reading_goes_on_from_the_oldest_record_where_the_checkpoint_was_trimmed
 
 
 class ReshardedStreams:
-    """A stream of DynamoDB's own kind, which the engine never shows: a closed shard, and its two children."""
+    """A stream as DynamoDB splits it, and the engine does not: a closed shard and its two children."""
 
     def __init__(self, streams: DynamoDBStreamsClient) -> None:
         self.exceptions = streams.exceptions
@@ -200,7 +200,7 @@ class ReshardedStreams:
 
 
 @pytest.mark.parametrize("expire", [0, 1])
-def test_children_wait_for_the_end_of_their_parent(
+def test_children_are_read_after_their_parent(
     db: Database,
     boards: Boards,
     monkeypatch: pytest.MonkeyPatch,
