@@ -44,7 +44,7 @@ class InputFile:
     @property
     def position(self) -> int:
         """The number of bytes read so far."""
-        return self._stream.tell()
+        return self._stream.seek(0, io.SEEK_CUR)
 
     def source(self, columns: Columns) -> str:
         """Return a name for what the file adds to a board: a hash of its content and of the key columns."""

@@ -1,7 +1,6 @@
-"""`leaderboard run` as its users meet it: a process, its terminal's signals, and HTTP."""
+"""`leaderboard run` as a process: signals, output, HTTP, and what survives a kill."""
 
 import argparse
-import asyncio
 import fcntl
 import json
 import os
@@ -21,18 +20,16 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.applications import Starlette
 
 from core.domain.board import define_board
 from core.submissions.submit import Submission, submit_score
-from local.server import graphiql
 from local.stack.engine import find_engine, free_port
 from local.stack.running import find_running
 from local.stack.target import opened
 
 COMMAND = Path(sys.executable).with_name("leaderboard")
 HEADERS = {"x-api-key": "local-admin"}
-READY_SECONDS = 30  # generous: what is promised is measured elsewhere, and this machine may be busy
+READY_SECONDS = 30  # generous: the machine may be busy
 SUBMITTERS = 6
 SUBMISSIONS_BEFORE_KILL = 300
 SUBMIT = "mutation ($input: SubmitScoreInput!) { submitScore(input: $input) { accepted } }"
@@ -51,7 +48,7 @@ class Stack:
         return body["data"]
 
     def end(self, with_signal: signal.Signals) -> int:
-        """Signal the whole process group, as a terminal does, and give the exit code."""
+        """Signal the whole process group, as a terminal does; return the exit code."""
         os.killpg(self.process.pid, with_signal)
         return self.process.wait(timeout=20)
 
@@ -69,7 +66,7 @@ def running(folder: Path) -> Iterator[Stack]:
         )
     url = f"http://127.0.0.1:{port}"
     try:
-        until(lambda: process.poll() is not None or is_up(url), READY_SECONDS)
+        wait_until(lambda: process.poll() is not None or is_up(url), READY_SECONDS)
         assert process.poll() is None, output.read_text()
         yield Stack(process, f"{url}/graphql", output)
     finally:
@@ -85,15 +82,15 @@ def is_up(url: str) -> bool:
         return False
 
 
-def until(condition: Callable[[], bool], seconds: float) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float) -> None:
     start = time.monotonic()
     while not condition():
         assert time.monotonic() - start < seconds, "never came true"
         time.sleep(0.02)
 
 
-def nobody_holds(folder: Path) -> bool:
-    """Say whether the stack and all that it started are gone: each of them holds the folder's lock."""
+def is_unlocked(folder: Path) -> bool:
+    """Return whether the stack and its child processes have ended: each of them holds the folder's lock."""
     with (folder / "lock").open("ab") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -117,7 +114,7 @@ def submission(board_id: str, participant: str, score: int) -> dict[str, str]:
 
 
 def read_entries(stack: Stack, board_id: str) -> list[tuple[str, int]]:
-    """Read the whole board, best first, by its index: the truth that derived data is compared with."""
+    """Read the whole board from its index, best first, to compare derived data with."""
     entries: list[tuple[str, int]] = []
     token = None
     while True:
@@ -153,7 +150,7 @@ def _needs_the_engine() -> None:
 
 
 @pytest.mark.parametrize("with_signal", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_everything_and_a_restart_has_the_data(
+def test_a_signal_ends_every_process_and_a_restart_has_the_data(
     tmp_path: Path, with_signal: signal.Signals
 ) -> None:
     with running(tmp_path) as stack:
@@ -161,14 +158,14 @@ def test_a_signal_ends_everything_and_a_restart_has_the_data(
         submit(stack, "b", "ann", 7)
         submit(stack, "b", "bob", 9)
         assert stack.end(with_signal) == 0
-        assert nobody_holds(tmp_path)
+        assert is_unlocked(tmp_path)
         assert not (tmp_path / "stack.json").exists()
     with running(tmp_path) as stack:
         assert read_entries(stack, "b") == [("bob", 9), ("ann", 7)]
-        seconds_until_right(stack, "b")
+        seconds_until_counted(stack, "b")
 
 
-def test_it_says_where_everything_is(tmp_path: Path) -> None:
+def test_it_prints_its_addresses_keys_and_data_folder(tmp_path: Path) -> None:
     with running(tmp_path) as stack:
         record = json.loads((tmp_path / "stack.json").read_text())
         output = stack.output.read_text()
@@ -181,7 +178,7 @@ def test_ephemeral_keeps_nothing(tmp_path: Path) -> None:
     command = [str(COMMAND), "run", "--port", str(port), "--ephemeral"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
     try:
-        until(lambda: is_up(f"http://127.0.0.1:{port}"), READY_SECONDS)
+        wait_until(lambda: is_up(f"http://127.0.0.1:{port}"), READY_SECONDS)
     finally:
         process.terminate()
     output = process.communicate(timeout=20)[0]
@@ -195,11 +192,11 @@ def run_to_its_end(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_a_taken_port_is_said_in_one_line(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = str(taken.getsockname()[1])
+def test_a_port_in_use_is_reported_in_one_line(tmp_path: Path) -> None:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        port = str(listening.getsockname()[1])
         ended = run_to_its_end("run", "--port", port, "--data", str(tmp_path))
     assert ended.returncode == 2
     assert len(ended.stderr.splitlines()) == 1
@@ -207,16 +204,16 @@ def test_a_taken_port_is_said_in_one_line(tmp_path: Path) -> None:
     assert "--port" in ended.stderr
 
 
-def test_a_data_folder_in_use_is_said_in_one_line(tmp_path: Path) -> None:
+def test_a_data_folder_in_use_is_reported_in_one_line(tmp_path: Path) -> None:
     with running(tmp_path) as stack:
         ended = run_to_its_end("run", "--port", str(free_port()), "--data", str(tmp_path))
-        create_board(stack, "b")  # the first is not disturbed
+        create_board(stack, "b")  # the running stack is not disturbed
     assert ended.returncode == 2
     assert len(ended.stderr.splitlines()) == 1
     assert str(tmp_path) in ended.stderr
 
 
-def test_a_data_folder_that_is_none_is_said_in_one_line(tmp_path: Path) -> None:
+def test_a_data_folder_that_is_a_file_is_reported_in_one_line(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     ended = run_to_its_end("run", "--port", str(free_port()), "--data", str(file))
@@ -228,19 +225,19 @@ def test_a_data_folder_that_is_none_is_said_in_one_line(tmp_path: Path) -> None:
 def engine_pid(folder: Path) -> int:
     database = str(folder / "dynamodb.sqlite").encode()
     for command_line in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):  # that process is gone by now
+        with suppress(OSError):  # the process has ended
             if database in command_line.read_bytes():
                 return int(command_line.parent.name)
     raise LookupError(folder)
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="finds the engine's process in /proc")
-def test_it_ends_with_its_engine_and_says_so(tmp_path: Path) -> None:
+def test_it_ends_with_its_engine_and_reports_it(tmp_path: Path) -> None:
     with running(tmp_path) as stack:
         os.kill(engine_pid(tmp_path), signal.SIGKILL)
         assert stack.process.wait(timeout=20) == 2
         assert "engine ended with exit code" in stack.output.read_text().splitlines()[-1]
-        assert nobody_holds(tmp_path)
+        assert is_unlocked(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -264,22 +261,6 @@ def test_a_browser_gets_graphiql_and_other_clients_graphql(tmp_path: Path) -> No
         assert httpx.get(stack.url.replace("/graphql", "/graphiql/package.json")).status_code == 404
 
 
-def test_without_its_files_the_page_says_where_they_come_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(graphiql, "_ASSETS", {"graphiql.js": tmp_path / "missing"})
-    app = Starlette(routes=graphiql.routes())
-
-    async def get(path: str) -> httpx.Response:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://local") as client:
-            return await client.get(path, headers={"Accept": "text/html"})
-
-    page = asyncio.run(get("/graphql"))
-    assert page.status_code == 200
-    assert "make setup" in page.text
-    assert asyncio.run(get("/graphiql/graphiql.js")).status_code == 404
-
-
 def test_commands_work_beside_a_running_stack_and_without_one(tmp_path: Path) -> None:
     target = argparse.Namespace(data=tmp_path, stack=None, region=None)
     now = datetime.now(UTC)
@@ -287,7 +268,7 @@ def test_commands_work_beside_a_running_stack_and_without_one(tmp_path: Path) ->
         board = boards.create(define_board(id="b", now=now))
         submit_score(db, board, Submission("ann", ["7"]), now=now)
         drain()
-    assert nobody_holds(tmp_path)
+    assert is_unlocked(tmp_path)
     with running(tmp_path) as stack:
         with opened(target) as (db, boards, drain, _):
             submit_score(db, boards.get("b"), Submission("bob", ["9"]), now=now)
@@ -296,7 +277,7 @@ def test_commands_work_beside_a_running_stack_and_without_one(tmp_path: Path) ->
         assert stack.process.poll() is None
 
 
-def test_nothing_acknowledged_is_lost_when_everything_is_killed_under_load(
+def test_no_acknowledged_submission_is_lost_when_everything_is_killed_under_load(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     acknowledged: dict[str, int] = {}
@@ -305,26 +286,26 @@ def test_nothing_acknowledged_is_lost_when_everything_is_killed_under_load(
             if round_number == 1:
                 create_board(stack, "b")
             kill_under_load(stack, round_number, acknowledged)
-            until(lambda: nobody_holds(tmp_path), 10)
+            wait_until(lambda: is_unlocked(tmp_path), 10)
             assert (tmp_path / "stack.json").exists()
             assert find_running(tmp_path) is None
         with running(tmp_path) as stack:
-            record_property(f"round {round_number}: seconds until right", seconds_until_right(stack, "b"))
+            record_property(f"round {round_number}: seconds until counted", seconds_until_counted(stack, "b"))
             entries = read_entries(stack, "b")
-            standing = dict(entries)
-            assert len(standing) == len(entries)
-            assert not {name for name, score in acknowledged.items() if standing.get(name, -1) < score}
+            scores = dict(entries)
+            assert len(scores) == len(entries)
+            assert not {name for name, score in acknowledged.items() if scores.get(name, -1) < score}
             assert stack.end(signal.SIGINT) == 0
 
 
 def kill_under_load(stack: Stack, round_number: int, acknowledged: dict[str, int]) -> None:
-    """Submit from several clients, kill the stack's process group midway, and note what was acknowledged."""
+    """Submit from several clients, kill the stack's process group midway, record what was acknowledged."""
     enough = threading.Semaphore(0)
 
     def client(number: int) -> None:
         with httpx.Client(headers=HEADERS) as http:
             for n in range(10_000):
-                # Half the submissions better an entry that is there, half bring a new one.
+                # Half the submissions improve an entry, half add one.
                 participant = f"client{number}-{n if n % 2 else n % 20}"
                 score = round_number * 100_000 + n
                 variables = {"input": submission("b", participant, score)}
@@ -346,9 +327,9 @@ def kill_under_load(stack: Stack, round_number: int, acknowledged: dict[str, int
     stack.process.wait(timeout=10)
 
 
-def seconds_until_right(stack: Stack, board_id: str) -> float:
-    """Wait until top and size, which are derived, say what the entries say; give the seconds from now."""
+def seconds_until_counted(stack: Stack, board_id: str) -> float:
+    """Wait until top and size, which are derived, agree with the entries; return the seconds."""
     start = time.monotonic()
     entries = read_entries(stack, board_id)
-    until(lambda: read_top_and_size(stack, board_id) == (entries[:25], len(entries)), 20)
+    wait_until(lambda: read_top_and_size(stack, board_id) == (entries[:25], len(entries)), 20)
     return time.monotonic() - start
