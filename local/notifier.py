@@ -11,7 +11,7 @@ from core.notifications.events import Publish
 from core.notifications.movers import MOVERS_PREFIX
 from core.notifications.notifier import NextPass, run_pass
 from core.storage.database import Database
-from local.roles import acting_as
+from local.stack.roles import acting_as
 
 _NOW = NextPass(0.0)
 

@@ -20,10 +20,10 @@ from core.domain.periods import ALL_TIME
 from core.moderation.moderate import remove_entry
 from core.ranking import queries, ranks
 from core.storage.database import Database
-from local import f1
 from local.cli import main
-from local.import_submit import submit_rows
-from local.stack import Stack, opened
+from local.importing import f1
+from local.importing.submit import submit_rows
+from local.stack.target import Stack, opened
 from tests.support.twin import LONG_AGO
 
 NOW = datetime.now(UTC)

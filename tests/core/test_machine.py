@@ -21,7 +21,7 @@ from core.domain.model import CounterMode, RankBucket, ScoreKind, ScorePolicy, S
 from core.ranking import top as materialised
 from core.storage.database import Database
 from core.stream import process
-from local.stream_reader import connect_streams
+from local.stack.stream_reader import connect_streams
 from tests.support.twin import ALL_TIME, Twin
 
 PARTICIPANTS = ["a", "b", "B", "é", "\u202eb", "🏁", "a#b", "zz"]

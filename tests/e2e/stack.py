@@ -1,11 +1,11 @@
-"""Two stacks on the emulator, made by Terraform: one to drive, and one beside it in the same account."""
+"""Two stacks that Terraform deploys to the emulator: one to test, and a second in the same account."""
 
 import json
 import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ FIRST = """
   deletion_protection = false
   http_authorization  = "NONE"
 """
-# Nearly every variable but the stack's name: none may replace a table.
+# Nearly every variable but the stack's name: none of them may replace a table.
 CHANGED = """
   deletion_protection    = false
   point_in_time_recovery = false
@@ -43,7 +43,7 @@ CHANGED = """
   http_authorization     = "DISABLED"
   stream                 = { batch_window = 1 }
 """
-# Planned and not applied: the emulator has no autoscaling.
+# Only planned: the emulator has no autoscaling.
 PROVISIONED = """
   provisioned_capacity = {
     scores   = { read_min = 5, read_max = 100, write_min = 10, write_max = 200 }
@@ -51,7 +51,7 @@ PROVISIONED = """
     boards   = { read_min = 1, read_max = 10, write_min = 1, write_max = 10 }
   }
 """
-# The second stack has what the first has not.
+# The second stack has the features that the first lacks.
 CONFIGURATION = """
 module "stack" {
   source      = "../../infra"
@@ -84,7 +84,7 @@ output "beside" {
 
 
 class Stack:
-    """The emulator, and Terraform working on it."""
+    """The emulator, and Terraform for it."""
 
     def __init__(self, endpoint: str) -> None:
         self.endpoint = endpoint
@@ -97,28 +97,28 @@ class Stack:
         }
 
     def prepare(self) -> None:
-        """Start from nothing, in a folder of this checkout: the configuration refers to ours."""
+        """Prepare an empty Terraform folder in this checkout; its configuration refers to infra/."""
         WORK.mkdir(parents=True, exist_ok=True)
-        for left in WORK.glob("*.tfstate*"):
-            left.unlink()
+        for state in WORK.glob("*.tfstate*"):
+            state.unlink()
         self.configure(FIRST)
         self._run([str(ROOT / "scripts/terraform-init"), str(WORK)])
 
     def configure(self, variables: str) -> None:
-        """Write the configuration, with these variables of the first stack."""
+        """Write the configuration with these variables for the first stack."""
         (WORK / "main.tf").write_text(CONFIGURATION % variables)
 
     def terraform(self, *arguments: str, expect: int = 0) -> str:
-        """Run Terraform; give what it printed."""
+        """Run Terraform; return its output."""
         return self._run(["terraform", f"-chdir={WORK}", *arguments], expect)
 
     def outputs(self, of: str) -> dict[str, Any]:
-        """Give a stack's outputs."""
+        """Return a stack's outputs."""
         outputs: dict[str, Any] = json.loads(self.terraform("output", "-json", of))
         return outputs
 
     def client(self, of: dict[str, Any], *, key: str | None = None) -> "GraphQL":
-        """Open a client: with an API key, or signing as IAM."""
+        """Return a client with an API key, or one that signs with IAM."""
         url = f"{self.endpoint}/v1/apis/{of['api_id']}/graphql"
         return GraphQL(url, {"x-api-key": key} if key else {}, None if key else SignedByIam())
 
@@ -133,7 +133,7 @@ class SignedByIam(httpx.Auth):
 
     requires_request_body = True
 
-    def auth_flow(self, request: httpx.Request) -> Iterator[httpx.Request]:
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         signed = AWSRequest(request.method, str(request.url), data=request.content)
         SigV4Auth(Credentials("test", "test"), "appsync", REGION).add_auth(signed)
         request.headers.update(dict(signed.headers))
@@ -147,7 +147,7 @@ class GraphQL:
         self._client = Client(transport=HTTPXTransport(url, headers=headers, auth=auth, timeout=60))
 
     def ask(self, query: str, **variables: Any) -> dict[str, Any]:
-        """Give the whole response."""
+        """Return the whole response."""
         request = gql(query)
         request.variable_values = variables
         try:
@@ -159,7 +159,7 @@ class GraphQL:
 
 @contextmanager
 def emulated(log: Path) -> Iterator[Stack]:
-    """Run the emulator on a free port, for the length of the block."""
+    """Run the emulator on a free port for the length of the block."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -179,7 +179,7 @@ def emulated(log: Path) -> Iterator[Stack]:
             until = time.monotonic() + 60
             while not _answers(port):
                 assert process.poll() is None, log.read_text()
-                assert time.monotonic() < until, "the emulator does not start"
+                assert time.monotonic() < until, "the emulator did not start"
                 time.sleep(0.1)
             yield Stack(f"http://127.0.0.1:{port}")
         finally:

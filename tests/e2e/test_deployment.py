@@ -1,4 +1,4 @@
-"""The whole platform on an AWS emulator: applied, driven, planned again, destroyed. In this order."""
+"""The whole platform on an AWS emulator: deployed, tested, planned again and destroyed, in this order."""
 
 import json
 import time
@@ -29,7 +29,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 @pytest.fixture(scope="module")
 def aws(stack: Stack) -> Callable[[str], Any]:
     def client(service: str) -> Any:
-        return boto3.client(
+        return boto3.client(  # type: ignore[call-overload]
             service,
             endpoint_url=stack.endpoint,
             region_name=REGION,
@@ -43,12 +43,12 @@ def aws(stack: Stack) -> Callable[[str], Any]:
 def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
     until = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < until, "waited in vain"
+        assert time.monotonic() < until, "the condition never became true"
         time.sleep(0.2)
 
 
 def comparable(response: dict[str, Any]) -> dict[str, Any]:
-    """What must be alike; AppSync's `locations` and `data` of an error are its own."""
+    """Return what must be equal; AppSync adds `locations` and `data` to errors."""
     return {
         "data": response["data"],
         "errors": [
@@ -58,7 +58,7 @@ def comparable(response: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_the_same_operations_give_the_same_answers(
+def test_the_same_operations_have_the_same_results(
     stack: Stack, db: Database, boards: Boards, drain: Callable[[], int]
 ) -> None:
     outputs = stack.outputs("stack")
@@ -87,7 +87,7 @@ def test_the_same_operations_give_the_same_answers(
     assert differing(READS) == {}
 
 
-def test_pages_follow_one_another(stack: Stack) -> None:
+def test_pages_continue_each_other(stack: Stack) -> None:
     outputs = stack.outputs("stack")
     client = stack.client(outputs, key=outputs["api_keys"]["public"])
     query = """query ($token: String) { leaderboard(id: "race") {
@@ -95,21 +95,21 @@ def test_pages_follow_one_another(stack: Stack) -> None:
     places, token = [], None
     while True:
         page = client.ask(query, token=token)["data"]["leaderboard"]["entries"]
-        places += [one["rank"]["position"] for one in page["items"]]
+        places += [entry["rank"]["position"] for entry in page["items"]]
         token = page["nextToken"]
         if token is None:
             break
     assert places == list(range(1, 12))
 
 
-def test_without_a_key_nothing_is_answered(stack: Stack) -> None:
+def test_a_request_without_a_key_is_refused(stack: Stack) -> None:
     url = f"{stack.endpoint}/v1/apis/{stack.outputs('stack')['api_id']}/graphql"
     answer = httpx.post(url, json={"query": "{ leaderboards { nextToken } }"}, timeout=30)
     assert (answer.status_code, answer.json()["errors"][0]["errorType"]) == (401, "UnauthorizedException")
 
 
-def test_the_http_endpoint_reads_for_anyone(stack: Stack, aws: Callable[[str], Any]) -> None:
-    """Invoked as a function URL does: the emulator's URLs need a name server."""
+def test_anyone_can_read_from_the_http_endpoint(stack: Stack, aws: Callable[[str], Any]) -> None:
+    """The function is invoked as its URL would: the emulator's URLs need a name server."""
     event = {
         "version": "2.0",
         "rawPath": "/graphql",
@@ -125,20 +125,20 @@ def test_the_http_endpoint_reads_for_anyone(stack: Stack, aws: Callable[[str], A
     assert json.loads(response["body"])["data"] == {"leaderboard": {"size": 11}}
 
 
-def test_the_stack_beside_it_is_empty(stack: Stack) -> None:
+def test_the_second_stack_is_empty(stack: Stack) -> None:
     beside = stack.outputs("beside")
     client = stack.client(beside, key=beside["api_keys"]["web"])
     assert client.ask("query { leaderboards { items { id } } }")["data"] == {"leaderboards": {"items": []}}
 
 
-def test_the_tables_are_those_of_the_code(stack: Stack, aws: Callable[[str], Any], db: Database) -> None:
+def test_the_tables_are_as_the_code_has_them(stack: Stack, aws: Callable[[str], Any], db: Database) -> None:
     names = stack.outputs("stack")["table_names"]
-    for wanted in definitions(db):
-        kind = wanted["TableName"].rsplit("-", 1)[1]
+    for expected in definitions(db):
+        kind = expected["TableName"].rsplit("-", 1)[1]
         table = aws("dynamodb").describe_table(TableName=names[kind])["Table"]
-        assert table["KeySchema"] == wanted["KeySchema"]
-        assert _by_name(table["AttributeDefinitions"]) == _by_name(wanted["AttributeDefinitions"])
-        assert table.get("StreamSpecification") == wanted.get("StreamSpecification")
+        assert table["KeySchema"] == expected["KeySchema"]
+        assert _by_name(table["AttributeDefinitions"]) == _by_name(expected["AttributeDefinitions"])
+        assert table.get("StreamSpecification") == expected.get("StreamSpecification")
         indexes = {
             one["IndexName"]: (
                 one["KeySchema"],
@@ -153,12 +153,12 @@ def test_the_tables_are_those_of_the_code(stack: Stack, aws: Callable[[str], Any
                 one["Projection"]["ProjectionType"],
                 set(one["Projection"].get("NonKeyAttributes", ())),
             )
-            for one in wanted.get("GlobalSecondaryIndexes", ())
+            for one in expected.get("GlobalSecondaryIndexes", ())
         }
 
 
-def test_a_subscription_begins_where_there_is_a_board(stack: Stack) -> None:
-    """The emulator has no sockets, and runs a subscription's resolver when it is posted."""
+def test_a_subscription_needs_a_board_and_a_period(stack: Stack) -> None:
+    """The emulator has no WebSockets; it runs a subscription's resolver on a POST."""
     outputs = stack.outputs("stack")
     public = stack.client(outputs, key=outputs["api_keys"]["public"])
 
@@ -176,7 +176,7 @@ def test_a_subscription_begins_where_there_is_a_board(stack: Stack) -> None:
         assert (path, error_type) == (["onTopChange"], word)
 
 
-def test_each_role_allows_what_its_function_does_and_no_more(stack: Stack, aws: Callable[[str], Any]) -> None:
+def test_each_role_allows_only_what_its_function_needs(stack: Stack, aws: Callable[[str], Any]) -> None:
     permissions = json.loads((ROOT / "infra/permissions.json").read_text())
     iam = aws("iam")
     for function, of_tables in permissions.items():
@@ -201,8 +201,8 @@ def test_each_role_allows_what_its_function_does_and_no_more(stack: Stack, aws: 
             expected |= {("table/first-scores/stream/*", f"dynamodb:{action}") for action in stream}
             expected |= {(queue, "sqs:SendMessage") for queue in ("first-failed", "first-notify")}
         if function == "notify":
-            taking = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage", "SendMessage")
-            expected |= {("first-notify", f"sqs:{action}") for action in taking}
+            actions = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage", "SendMessage")
+            expected |= {("first-notify", f"sqs:{action}") for action in actions}
             mutations = f"apis/{stack.outputs('stack')['api_id']}/types/Mutation/fields"
             for name in ("publishRankBucketChange", "publishTopChange"):
                 expected.add((f"{mutations}/{name}", "appsync:GraphQL"))
@@ -214,12 +214,12 @@ def _listed(resource: str | list[str]) -> list[str]:
     return [resource] if isinstance(resource, str) else resource
 
 
-def test_maintenance_runs_by_itself(stack: Stack, aws: Callable[[str], Any]) -> None:
-    """It takes back a note that a tree is growing whose board is gone."""
+def test_maintenance_runs_on_schedule(stack: Stack, aws: Callable[[str], Any]) -> None:
+    """It deletes the record of a growing tree whose board does not exist."""
     table = stack.outputs("stack")["table_names"]["counters"]
-    note = {"standings": {"S": "~growing"}, "node": {"S": "gone#all-time#0"}}
-    aws("dynamodb").put_item(TableName=table, Item=note)
-    wait_for(lambda: "Item" not in aws("dynamodb").get_item(TableName=table, Key=note), 90)
+    record = {"standings": {"S": "~growing"}, "node": {"S": "gone#all-time#0"}}
+    aws("dynamodb").put_item(TableName=table, Item=record)
+    wait_for(lambda: "Item" not in aws("dynamodb").get_item(TableName=table, Key=record), 90)
 
 
 def test_a_second_plan_is_empty(stack: Stack) -> None:
@@ -251,10 +251,6 @@ def test_destroy_leaves_nothing(stack: Stack, aws: Callable[[str], Any]) -> None
     assert aws("lambda").list_functions()["Functions"] == []
     assert aws("iam").list_roles()["Roles"] == []
     assert aws("logs").describe_log_groups()["logGroups"] == []
-
-
-def _listed(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) else value
 
 
 def _by_name(attributes: Any) -> dict[str, str]:

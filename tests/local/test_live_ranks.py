@@ -21,7 +21,7 @@ from gql.transport.appsync_auth import AppSyncApiKeyAuthentication
 from gql.transport.appsync_websockets import AppSyncWebsocketsTransport
 
 from core.domain.buckets import DEFAULT_BUCKETS
-from local.engine import find_engine, free_port
+from local.stack.engine import find_engine, free_port
 from tests.support.live import WATCH, WATCH_TOP
 from tests.support.oracle import Bucket, Oracle
 

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from local.engine import free_port
+from local.stack.engine import free_port
 from tests.support import browser
 from tests.support.live import FIELDS, PUBLISH, WATCH, change
 

@@ -19,7 +19,7 @@ from gql.transport.exceptions import TransportConnectionFailed, TransportQueryEr
 from gql.transport.websockets import WebsocketsTransport
 
 from core.boards import Boards
-from local.engine import Engine
+from local.stack.engine import Engine
 from tests.support.live import PUBLISH, WATCH, WATCH_TOP, Live, change, live_alone, token, top_change
 
 Transport = Callable[[Live, str], SubscriptionTransportBase]

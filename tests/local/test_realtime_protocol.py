@@ -9,7 +9,7 @@ import pytest
 
 from core.boards import Boards
 from core.storage.database import Database
-from local.engine import Engine
+from local.stack.engine import Engine
 from tests.support.live import (
     FIELDS,
     PUBLIC,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from local.engine import Engine
+from local.stack.engine import Engine
 from tests.support.live import WATCH_TOP, Live, Socket, live_alone, top_change
 
 MAX_WAITING = 20

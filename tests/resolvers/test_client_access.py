@@ -8,7 +8,7 @@ import pytest
 
 from core.boards import Boards
 from core.storage.database import Database
-from local import tokens
+from local.server import tokens
 from resolvers.appsync import caller_of
 from resolvers.http import Backend, serve
 from resolvers.request.auth import Caller, Credentials, Role

@@ -23,8 +23,8 @@ from core.ranking.queries import size, top
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
 from core.tree.shape import GROW_AT
-from local.engine import Engine
-from local.stream_reader import connect_streams
+from local.stack.engine import Engine
+from local.stack.stream_reader import connect_streams
 from tests.support.graphql_api import Api
 from tests.support.graphql_sink import Sink, running_sink
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.storage.database import Database
 from core.stream import process
-from local.stream_reader import connect_streams
+from local.stack.stream_reader import connect_streams
 from tests.support.interleaving import Killed, Process, World
 from tests.support.lean import LeanClient
 

@@ -20,9 +20,9 @@ from core.boards import Boards
 from core.storage.database import Database, Tables
 from core.storage.database import connect as connect_database
 from core.storage.tables import create_tables
-from local import sockets, tokens, web
-from local.engine import Engine
-from local.roles import ActingAs, enforce
+from local.server import sockets, tokens, web
+from local.stack.engine import Engine
+from local.stack.roles import ActingAs, enforce
 from resolvers.http import Backend, serve
 from resolvers.request.auth import Credentials
 from resolvers.request.hub import Hub

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bench.distributions import DISTRIBUTIONS, Distribution, Participant
-from bench.growth_play import Played, play
+from bench.growth_simulation import SimulatedNode, simulate
 from core.domain.board import ComponentInput
 from core.domain.model import Board, TieBreak
 from core.domain.rank_key import encode, score_bytes
@@ -23,9 +23,11 @@ def keys_of(board: Board, participants: Sequence[Participant]) -> list[bytes]:
     return [encode(board, one.score, one.achieved_at, one.id) for one in participants]
 
 
-def grown(distribution: Distribution, tie_break: TieBreak = TieBreak.EARLIEST) -> tuple[Board, list[Played]]:
+def grown(
+    distribution: Distribution, tie_break: TieBreak = TieBreak.EARLIEST
+) -> tuple[Board, list[SimulatedNode]]:
     board = replace(distribution.board(SIZE), tie_break=tie_break)
-    return board, play(board, keys_of(board, distribution.participants(SIZE)))
+    return board, simulate(board, keys_of(board, distribution.participants(SIZE)))
 
 
 @pytest.mark.parametrize("tie_break", TieBreak)
@@ -53,7 +55,7 @@ def test_no_leaf_holds_more_than_it_may_and_no_path_is_long(
 def test_ties_that_queue_up_stay_shallow(tie_break: TieBreak) -> None:
     board = replace(BY_NAME["all equal"].board(SIZE), tie_break=tie_break)
     keys = keys_of(board, BY_NAME["all equal"].participants(100_000))
-    assert max(len(node.path) for node in play(board, keys)) <= 5
+    assert max(len(node.path) for node in simulate(board, keys)) <= 5
 
 
 def test_scores_that_climb_stay_shallow() -> None:
@@ -62,7 +64,7 @@ def test_scores_that_climb_stay_shallow() -> None:
     participants = [
         replace(one, score=(10**12 + 7 * at,)) for at, one in enumerate(climbing.participants(100_000))
     ]
-    assert max(len(node.path) for node in play(board, keys_of(board, participants))) <= 4
+    assert max(len(node.path) for node in simulate(board, keys_of(board, participants))) <= 4
 
 
 def test_few_scores_of_many_entries_have_no_nodes_of_their_own() -> None:

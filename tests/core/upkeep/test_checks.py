@@ -25,7 +25,7 @@ from core.tree.shape import static_edges
 from core.upkeep import checks, growth, rebuilds
 from core.upkeep.checks import check
 from core.upkeep.rebuilds import rebuild
-from local.stream_reader import StreamReader, connect_streams
+from local.stack.stream_reader import StreamReader, connect_streams
 from tests.support.deliveries import Records
 from tests.support.histories import PARTICIPANTS, Life, small_leaves
 from tests.support.interleaving import instant
