@@ -63,8 +63,10 @@ e2e: package $(EMULATOR_READY) ## apply, drive, re-plan and destroy the platform
 cold-start: setup-dev ## time the Lambdas' imports against boto3's
 	$(BIN)/python bench/cold_start.py $(ARGS)
 
-schema: setup ## print schema.graphql from the Strawberry types
+schema: setup ## print schema.graphql from the Strawberry types, and what the rank index holds for Terraform
 	$(BIN)/python -m resolvers.schema > schema.graphql
+	$(BIN)/python -c 'import json; from core.domain.entry_item import PROJECTED; print(json.dumps(PROJECTED))' \
+		> infra/rank_index.json
 
 requirements: ## pin the newest packages that pyproject.toml allows (needs uv)
 	$(COMPILE) --upgrade --group dev --output-file requirements/dev.txt

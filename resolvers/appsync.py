@@ -33,7 +33,7 @@ from strawberry.schema.config import StrawberryConfig
 from core.boards import Boards
 from core.domain.errors import InvalidInput, LeaderboardNotFound
 from core.storage.database import Database
-from resolvers.appsync_source import SOURCE_FIELD, Sources, pack_entry
+from resolvers.appsync_source import SOURCE_FIELD, Sources, pack_entry, write_json
 from resolvers.auth import Caller, Role
 from resolvers.context import Context
 from resolvers.errors import describe, log_unforeseen, tell
@@ -125,7 +125,7 @@ def _refusal(error_type: object, message: object) -> Answer:
 
 def _schema() -> GraphQLSchema:
     """Build the schema with AppSync's JSON, which it parses and writes itself, and what sources need."""
-    json_value = strawberry.scalar(name="AWSJSON", serialize=_read_json, parse_value=_write_json)
+    json_value = strawberry.scalar(name="AWSJSON", serialize=_read_json, parse_value=write_json)
     built = strawberry.Schema(
         query=Query,
         mutation=Mutation,
@@ -140,10 +140,6 @@ def _schema() -> GraphQLSchema:
 def _read_json(text: str) -> object:
     value = json.loads(text)
     return text if value is None else value  # a value that is null has no place in GraphQL but its text
-
-
-def _write_json(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 _SCHEMA = _schema()

@@ -4,11 +4,11 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from core.domain.entry_item import entry_from_item, entry_key
+from core.domain.entry_item import TEXTS, check_texts, entry_from_item, entry_key
 from core.domain.errors import EntryNotFound
 from core.domain.model import UNSET, Board, Entry, Unset
 from core.domain.periods import ALL_TIME, period_key
-from core.domain.text import check_display_name, check_id, check_metadata
+from core.domain.text import check_id
 from core.storage.database import Database
 from core.storage.parallel import run_all
 
@@ -22,10 +22,9 @@ def update_entry(
     participant_id: str,
     *,
     now: datetime,
-    display_name: str | Unset | None = UNSET,
-    metadata: str | Unset | None = UNSET,
+    **texts: str | Unset | None,
 ) -> Entry:
-    """Change a participant's display name or metadata (None clears it) and nothing of score or place.
+    """Change an entry's texts, such as `display_name` (None clears it), and nothing of score or place.
 
     Changes the entry of each current period; those of earlier periods stay as they were. Gives the all-time
     one, or the first there is.
@@ -40,11 +39,9 @@ def update_entry(
     sets = ["version = version + :one"]
     removes = []
     values: dict[str, AttributeValueTypeDef] = {":one": {"N": "1"}}
-    if isinstance(display_name, str):
-        check_display_name(display_name)
-    if isinstance(metadata, str):
-        check_metadata(metadata)
-    for name, value in (("display_name", display_name), ("metadata", metadata)):
+    check_texts(texts)
+    for name in (one.name for one in TEXTS):
+        value = texts.get(name, UNSET)
         if isinstance(value, str):
             sets.append(f"{name} = :{name}")
             values[f":{name}"] = {"S": value}

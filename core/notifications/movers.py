@@ -10,16 +10,16 @@ from typing import Any
 
 from core.counters.guard import guard_name
 from core.counters.nodes import Item, expiry, get_node, node_key
+from core.domain.entry_item import IN_TOP_CHANGE, is_ranked
 from core.domain.keys import live_partition
 from core.domain.model import Board
 from core.notifications.announced import Announced, bucket_at, from_item, rules_of
 from core.storage.database import Database, batch_write
-from core.tree.changes import Change, is_ranked
+from core.tree.changes import Change
 
 ANNOUNCED_NODE = "told"
 MOVERS = "marks:"
 MOVERS_PER_ITEM = 250  # of 1.4 KB each at most, into an item of 400 KB
-_SHOWN = ("rank_key", "display_name", "metadata", "achieved_at")  # of an entry in the top
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def _concerns_top(told: Announced | None, old: Item | None, new: Item | None) ->
     keys = [key for key in (_key(old), _key(new)) if key is not None]
     if told is None or not any(told.top_end is None or key <= told.top_end for key in keys):
         return False
-    return len(keys) == 1 or any((old or {}).get(name) != (new or {}).get(name) for name in _SHOWN)
+    return len(keys) == 1 or any((old or {}).get(name) != (new or {}).get(name) for name in IN_TOP_CHANGE)
 
 
 def _write(mark: Mover) -> dict[str, Any]:

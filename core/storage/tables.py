@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from core.domain.entry_item import PROJECTED
 from core.storage.database import Database
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 RANK_INDEX = "by_rank"
 BOARD_INDEX = "by_id"
-# What a page shows of an entry besides its keys. Not `written_at`, so that touching an entry is one write.
-PROJECTED = ("achieved_at", "submissions", "version", "display_name", "metadata")
 TTL_ATTRIBUTE = "expires_at"
 
 

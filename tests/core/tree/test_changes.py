@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.boards import Boards
 from core.counters.known_trees import LEAD, TRUST
-from core.domain.entry_item import entry_key
+from core.domain.entry_item import entry_key, sanitize_item, written_at
 from core.domain.keys import rank_shard
 from core.domain.limits import MAX_METADATA_BYTES
 from core.domain.model import CounterMode
@@ -19,8 +19,7 @@ from core.ranking.queries import top
 from core.ranking.top import read_top
 from core.storage.database import Database
 from core.stream import process
-from core.tree import changes
-from core.tree.changes import MalformedRecord, read_change, read_entry
+from core.tree.changes import MalformedRecord, read_change
 from core.upkeep.checks import check
 from core.upkeep.growth import grow
 from tests.support.growing import Grower
@@ -95,7 +94,7 @@ def test_a_record_is_read_or_is_poison(record: Any) -> None:
         return
     for image in (change.old, change.new):
         if image is not None:
-            assert changes.written_at(image) >= 0
+            assert written_at(image) >= 0
             assert isinstance(image["rank_key"]["B"], bytes)
 
 
@@ -132,7 +131,7 @@ def is_poison(record: Any) -> bool:
     ],
 )
 def test_what_no_entry_has_is_left_out_of_it(name: str, value: Any) -> None:
-    found = read_entry(STANDINGS, {**ENTRY, name: value})
+    found = sanitize_item(STANDINGS, {**ENTRY, name: value})
     assert found is not None
     assert name not in found
     assert set(ENTRY) - set(found) <= {name}

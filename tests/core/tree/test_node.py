@@ -19,7 +19,16 @@ from core.domain.limits import MAX_RANK_KEY_BYTES
 from core.domain.model import Board, ScoreKind, SortOrder
 from core.domain.rank_key import encode_score, just_above, just_below, width
 from core.tree.changes import Change
-from core.tree.node import Node, Unknown, believe, locate, missed_since, steps, stretch, trace
+from core.tree.node import (
+    Node,
+    UnknownNode,
+    child_range,
+    correct_written_at,
+    find_leaf,
+    first_missed_birth,
+    steps,
+    trace,
+)
 from core.tree.shape import FANOUT, Path, is_linear, static_depth, static_edges
 from core.tree.split import choose_edges
 
@@ -137,7 +146,7 @@ def test_just_above_a_score_is_above_its_ties_alone(score: bytes, name: str, oth
 
 @st.composite
 def leaves(draw: st.DrawFn) -> tuple[list[bytes], int, bytes, bytes | None]:
-    """A leaf's keys, the length of a score, and the leaf's stretch."""
+    """A leaf's keys, the length of a score, and the leaf's child_range."""
     length = draw(st.integers(1, 9))
     tie_break = draw(st.sampled_from([b"", b"\x80\x06\x65\x17\x28\x98\x80"]))
     most = draw(st.sampled_from([1, 3, 60, 300, 1 << (8 * length)]))
@@ -189,12 +198,12 @@ class Grown:
     nodes: dict[Path, Node] = field(default_factory=dict)
 
     def counts(self, entries: Mapping[str, tuple[bytes, int]]) -> Counter[tuple[Path, int]]:
-        """Count each entry where it belongs, by comparing it with every node's stretch and birth."""
+        """Count each entry where it belongs, by comparing it with every node's child_range and birth."""
         found = Counter[tuple[Path, int]]()
         for path in self.nodes:
             parents = [path[:at] for at in range(len(path) + 1)]
             for child in range(len(self.nodes[path].edges) + 1):
-                low, high = stretch(self.nodes, path, child)
+                low, high = child_range(self.nodes, path, child)
                 found[path, child] = sum(
                     low <= key < (high or LAST) and all(written >= self.nodes[one].born for one in parents)
                     for key, written in entries.values()
@@ -209,7 +218,7 @@ def trees(draw: st.DrawFn) -> Grown:
         path = draw(st.sampled_from(sorted(tree.nodes)))
         node = tree.nodes[path]
         child = draw(st.integers(0, len(node.edges)))
-        low, high = stretch(tree.nodes, path, child)
+        low, high = child_range(tree.nodes, path, child)
         within = draw(edges_between(low[0] if low else 0, high[0] if high else 256))
         if child in node.grown or not within:
             continue
@@ -273,7 +282,7 @@ def test_what_stands_before_a_key_is_its_path_summed_and_the_rest_of_its_leaf(
     tree: Grown, rising: list[bytes], key: bytes
 ) -> None:
     counts = tree.counts({str(at): (one, 1_000) for at, one in enumerate(rising)})
-    leaf = locate(tree.nodes, key)
+    leaf = find_leaf(tree.nodes, key)
     coarse = sum(counts[path, at] for path, child in leaf.before for at in range(child))
     assert leaf.low <= key < (leaf.high or LAST)
     assert coarse == sum(one < leaf.low for one in rising)
@@ -294,22 +303,22 @@ def test_an_entry_is_late_where_a_node_born_by_then_misses_it(
     assert found is not None
     # A node's children are born after it, so the first that misses an entry tells; here births are random.
     expected = missing[0] if missing and missing[0] <= due else None
-    assert missed_since(tree.nodes, tree.nodes[()].born, found, due) == expected
+    assert first_missed_birth(tree.nodes, tree.nodes[()].born, found, due) == expected
 
 
 def test_a_node_is_read_again_before_it_is_trusted_for_longer() -> None:
     nodes = {(): Node((b"\x05",), grown={0: 50}, known_at=100)}
     assert trace(nodes, b"\x07", 120, lead=20) == [((), 1)]
-    with pytest.raises(Unknown) as unknown:
+    with pytest.raises(UnknownNode) as unknown:
         trace(nodes, b"\x07", 121, lead=20)
     assert unknown.value.path == ()
-    with pytest.raises(Unknown) as unknown:
+    with pytest.raises(UnknownNode) as unknown:
         trace(nodes, b"\x02", 50, lead=20)
     assert unknown.value.path == (0,)
 
 
 def test_an_entry_from_the_future_is_taken_for_one_of_another_time() -> None:
     found = image((b"\x01", 1_000))
-    assert believe(found, 1_000, 0) is found
-    assert believe(found, 999, 7) == image((b"\x01", 7))
-    assert believe(None, 0, 0) is None
+    assert correct_written_at(found, 1_000, 0) is found
+    assert correct_written_at(found, 999, 7) == image((b"\x01", 7))
+    assert correct_written_at(None, 0, 0) is None
