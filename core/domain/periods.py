@@ -190,12 +190,8 @@ def _spans(board: Board, kind: PeriodKind) -> Iterator[_Span]:
 
 
 def _days_kept(retention: Retention, kind: PeriodKind) -> int:
-    days = {
-        PeriodKind.DAILY: retention.daily_days,
-        PeriodKind.WEEKLY: retention.weekly_days,
-        PeriodKind.MONTHLY: retention.monthly_days,
-    }
-    return days[kind]
+    days: int = getattr(retention, f"{kind.value.lower()}_days")
+    return days
 
 
 def _kind_of(period: str) -> PeriodKind | None:

@@ -28,7 +28,7 @@ def encode(board: Board, score: Sequence[int], achieved_at: datetime, participan
 def encode_score(board: Board, score: Sequence[int]) -> bytes:
     """Return the part of the rank key that holds the score, the same for all entries of a tie."""
     return b"".join(
-        _distance(component, value).to_bytes(width(component), "big")
+        distance(component, value).to_bytes(width(component), "big")
         for component, value in zip(board.components, score, strict=True)
     )
 
@@ -44,9 +44,9 @@ def decode_score(board: Board, rank_key: bytes) -> tuple[int, ...]:
     at = 0
     for component in board.components:
         end = at + width(component)
-        distance = int.from_bytes(rank_key[at:end], "big")
+        steps = int.from_bytes(rank_key[at:end], "big")
         descending = component.order is SortOrder.DESCENDING
-        score.append(component.high - distance if descending else component.low + distance)
+        score.append(component.high - steps if descending else component.low + steps)
         at = end
     return tuple(score)
 
@@ -82,11 +82,11 @@ def instant(microseconds_since_epoch: int) -> datetime:
 
 
 def just_below(cut: bytes) -> bytes | None:
-    """Return a bound below `cut` that every rank key below `cut` is at most; None if none can be below.
+    """Return the bound that a rank key is at most, if and only if it is below `cut`; None if no key is.
 
-    DynamoDB's BETWEEN includes both ends; this turns an exclusive end into an inclusive one. A key below
-    `cut` differs from it before the cut's trailing zeros, and cannot go on with 0xff only: it ends in UTF-8,
-    which has no such byte.
+    DynamoDB's BETWEEN includes both ends: this turns an exclusive end into an inclusive one. A key below
+    `cut` is so before the cut's trailing zeros, and does not go on with 0xff only: it ends in UTF-8, which
+    has no such byte.
     """
     stem = cut.rstrip(b"\0")
     if not stem:
@@ -107,12 +107,13 @@ def is_worst(board: Board, score: Sequence[int]) -> bool:
     return encode_score(board, score) == worst_score(board)
 
 
+def distance(component: Component, value: int) -> int:
+    """Return how far a value is from the component's best."""
+    return component.high - value if component.order is SortOrder.DESCENDING else value - component.low
+
+
 def _span(component: Component) -> int:
     return component.high - component.low
-
-
-def _distance(component: Component, value: int) -> int:
-    return component.high - value if component.order is SortOrder.DESCENDING else value - component.low
 
 
 def _encode_tie_break(board: Board, achieved_at: datetime) -> bytes:

@@ -22,13 +22,8 @@ _WITH_UNIT = re.compile(r"([+-]?)([0-9]+)(?:\.([0-9]+))?(?: ?(ms|s|m|h))?")
 _INSTANT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]+))?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
-_UNIT_SECONDS: dict[str | None, tuple[int, int]] = {
-    None: (1, 0),
-    "s": (1, 0),
-    "ms": (1, 3),
-    "m": (60, 0),
-    "h": (3600, 0),
-}
+# By unit, its seconds as a factor and a number of decimal places.
+_UNIT_SECONDS = {None: (1, 0), "s": (1, 0), "ms": (1, 3), "m": (60, 0), "h": (3600, 0)}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

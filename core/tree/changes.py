@@ -47,7 +47,7 @@ def read_change(record: Mapping[str, Any]) -> Change:
         change = Change(
             sequence=int(body["SequenceNumber"]),
             # The stream tells only the second; the entry's own time of writing is more precise.
-            at=_moment(min(max(second, written_at(new or {})), second + 999)),
+            at=datetime.fromtimestamp(min(max(second, written_at(new or {})), second + 999) / 1000, UTC),
             standings=standings,
             participant=body["Keys"]["participant"]["S"],
             old=sanitize_item(standings, body.get("OldImage")),
@@ -71,7 +71,3 @@ def _concerns_tombstone(body: Mapping[str, Any]) -> bool:
 
 def _milliseconds(value: datetime | float) -> int:
     return int((value.timestamp() if isinstance(value, datetime) else value) * 1000)
-
-
-def _moment(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
