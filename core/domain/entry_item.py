@@ -1,12 +1,14 @@
 """Entries as items of the scores table, both ways, and the declaration of their attributes. Pure.
 
-participant, standings   the primary key
-rank_shard, rank_key     the key in the rank index. The rank key is the only copy of the score; a hidden
-entry has no rank_shard, so it is in no index shard and takes no rank
-ATTRIBUTES               what else an entry says
-written_at               milliseconds since 1970: which nodes of a counter tree count the entry
-write_id, sources        make retries idempotent
-removed_at, expires_at   when it was removed (a tombstone has no rank_key), and when TTL deletes it
+    participant, standings   the primary key
+    rank_shard, rank_key     the key in the rank index
+    ATTRIBUTES               what else an entry says
+    written_at               milliseconds since 1970: which nodes of a counter tree count the entry
+    write_id, sources        make retries idempotent
+    removed_at, expires_at   when it was removed, and when TTL deletes it
+
+The rank key is the only copy of the score. A hidden entry has no `rank_shard`, so it is in no index shard and
+takes no rank. A removed entry leaves a tombstone, which has no rank key.
 """
 
 import base64
@@ -68,12 +70,13 @@ ATTRIBUTES = (
     Attribute("display_name", str, MAX_DISPLAY_NAME_BYTES, personal=True),
     Attribute("metadata", str, MAX_METADATA_BYTES, check_json, personal=True),
 )
-PROJECTED = tuple(one.name for one in ATTRIBUTES)
-TEXTS = tuple(one for one in ATTRIBUTES if one.kind is str)
-NUMBERS = tuple(one for one in ATTRIBUTES if one.kind is not str)
-IN_TOP_CHANGE = ("participant", "rank_key", *(one.name for one in ATTRIBUTES if one.in_top_change))
-IN_ARCHIVE = tuple(one for one in ATTRIBUTES if one.in_archive)
-_MAX_BYTES = {one.name: one.max_bytes for one in TEXTS}
+PROJECTED = tuple(attribute.name for attribute in ATTRIBUTES)
+TEXTS = tuple(attribute for attribute in ATTRIBUTES if attribute.kind is str)
+NUMBERS = tuple(attribute for attribute in ATTRIBUTES if attribute.kind is not str)
+IN_ARCHIVE = tuple(attribute for attribute in ATTRIBUTES if attribute.in_archive)
+_IN_TOP_CHANGE = (attribute.name for attribute in ATTRIBUTES if attribute.in_top_change)
+IN_TOP_CHANGE = ("participant", "rank_key", *_IN_TOP_CHANGE)
+_MAX_BYTES = {attribute.name: attribute.max_bytes for attribute in TEXTS}
 
 
 def check_texts(texts: Mapping[str, object]) -> None:
@@ -82,10 +85,10 @@ def check_texts(texts: Mapping[str, object]) -> None:
     Raises:
         InvalidInput: naming the field and the rule.
     """
-    for one in TEXTS:
-        text = texts.get(one.name)
+    for attribute in TEXTS:
+        text = texts.get(attribute.name)
         if isinstance(text, str):
-            one.check(one.public_name, text, one.max_bytes)
+            attribute.check(attribute.public_name, text, attribute.max_bytes)
 
 
 def entry_key(board: Board, period: str, participant_id: str) -> "Key":
@@ -98,16 +101,15 @@ def entry_key(board: Board, period: str, participant_id: str) -> "Key":
 
 def entry_from_item(board: Board, period: str, item: Item) -> Entry:
     """Read an entry from an item of the table, of the rank index or of the top."""
-    numbers = {one.name: int(item[one.name]["N"]) for one in NUMBERS}
-    texts = {one.name: item[one.name]["S"] for one in TEXTS if one.name in item}
-    key = bytes(item["rank_key"]["B"])
-    hidden = "rank_shard" not in item
-    return entry_from_plain(board, period, item["participant"]["S"], key, numbers | texts, hidden=hidden)
+    numbers = {attribute.name: int(item[attribute.name]["N"]) for attribute in NUMBERS}
+    texts = {attribute.name: item[attribute.name]["S"] for attribute in TEXTS if attribute.name in item}
+    participant_id, key = item["participant"]["S"], bytes(item["rank_key"]["B"])
+    return entry_from_plain(board, period, participant_id, key, numbers | texts, hidden=not is_ranked(item))
 
 
 def plain_values(entry: Entry, attributes: Sequence[Attribute]) -> list[Plain]:
     """Return the values of some attributes as JSON can hold them."""
-    values = (getattr(entry, one.name) for one in attributes)
+    values = (getattr(entry, attribute.name) for attribute in attributes)
     return [rank_key.microseconds(value) if isinstance(value, datetime) else value for value in values]
 
 
@@ -121,10 +123,7 @@ def entry_from_plain(
     hidden: bool = False,
     place: Place | None = None,
 ) -> Entry:
-    """Return the entry of a rank key and of attributes' plain values; one that is missing is 0 or None."""
-    values: dict[str, Any] = {one.name: plain.get(one.name, 0) for one in NUMBERS}
-    values |= {one.name: rank_key.instant(values[one.name]) for one in NUMBERS if one.kind is datetime}
-    values |= {one.name: plain.get(one.name) for one in TEXTS}
+    """Return the entry of a rank key and of attributes' plain values; a missing one is 0 or None."""
     return Entry(
         board=board,
         period=period,
@@ -133,8 +132,13 @@ def entry_from_plain(
         hidden=hidden,
         rank_key=key,
         place=place,
-        **values,
+        **{attribute.name: _value(attribute, plain) for attribute in ATTRIBUTES},
     )
+
+
+def _value(attribute: Attribute, plain: Mapping[str, Any]) -> Any:
+    value = plain.get(attribute.name, None if attribute.kind is str else 0)
+    return rank_key.instant(value) if attribute.kind is datetime else value
 
 
 def is_entry(item: Item) -> bool:
@@ -164,8 +168,8 @@ def sanitize_item(standings: str, item: Item | None) -> Item | None:
         key = item["rank_key"]["B"]
         # A Lambda event is JSON and holds binary as base64; boto3 has decoded it.
         raw = base64.b64decode(key, validate=True) if isinstance(key, str) else bytes(key)
-        for one in NUMBERS:
-            int(item[one.name]["N"])
+        for attribute in NUMBERS:
+            int(item[attribute.name]["N"])
     except (KeyError, TypeError, ValueError):
         return None
     sound = {name: value for name, value in item.items() if _is_sound(standings, name, value)}
@@ -184,7 +188,7 @@ def _is_sound(standings: str, name: str, value: Mapping[str, Any]) -> bool:
 
 
 def without_foreign_shard(board: Board, item: Item | None) -> Item | None:
-    """Return an entry's item, as a hidden one if it is in a shard that its board does not have."""
+    """Return an entry's item, as that of a hidden entry if it is in an index shard that its board lacks."""
     if item is None or "rank_shard" not in item:
         return item
     shard = item["rank_shard"]["S"].rpartition(SEPARATOR)[2]

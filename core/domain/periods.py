@@ -39,7 +39,7 @@ def period_key(board: Board, kind: PeriodKind, moment: datetime) -> str:
     if kind is PeriodKind.ALL_TIME:
         return ALL_TIME
     span = next(span for span in _spans(board, kind) if span.at is None or moment >= span.at)
-    return max(_local_key(kind, moment, span.zone), span.first)
+    return max(_key_of(kind, moment.astimezone(ZoneInfo(span.zone)).date()), span.first)
 
 
 def period_end(board: Board, period: str) -> datetime | None:
@@ -206,10 +206,6 @@ def _kind_of(period: str) -> PeriodKind | None:
     except (ValueError, OverflowError):
         return None
     return kind
-
-
-def _local_key(kind: PeriodKind, moment: datetime, zone: str) -> str:
-    return _key_of(kind, moment.astimezone(ZoneInfo(zone)).date())
 
 
 def _key_of(kind: PeriodKind, day: date) -> str:

@@ -71,7 +71,9 @@ def format_value(component: Component, value: int) -> str:
         seconds, rest = divmod(value, step)
         moment = (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
         return f"{moment.rjust(19, '0')}{_fraction(rest, component.decimals)}Z"
-    return _plain(value, component.decimals)
+    sign = "-" if value < 0 else ""
+    whole, rest = divmod(abs(value), 10**component.decimals)
+    return f"{sign}{whole}{_fraction(rest, component.decimals)}"
 
 
 def number(component: Component, value: int) -> float:
@@ -104,12 +106,6 @@ def _clock(value: int, decimals: int) -> str:
     if minutes:
         return f"{sign}{minutes}:{seconds:02}{fraction}"
     return f"{sign}{seconds}{fraction}"
-
-
-def _plain(value: int, decimals: int) -> str:
-    sign = "-" if value < 0 else ""
-    whole, rest = divmod(abs(value), 10**decimals)
-    return f"{sign}{whole}{_fraction(rest, decimals)}"
 
 
 def _fraction(rest: int, decimals: int) -> str:

@@ -149,7 +149,7 @@ class Leaf:
 
 
 def find_leaf(nodes: Mapping[Path, Node], key: bytes) -> Leaf:
-    """Return the leaf of a rank key, or a child above it if that starts with the key.
+    """Return the leaf of a rank key, or the child whose range begins with the key.
 
     Raises:
         UnknownNode: a node must be read first.

@@ -27,7 +27,8 @@ def choose_edges(
         differ_at = next((at for at, (first, last) in pairs if first != last), len(keys[0]))
         outer = _outward(keys, differ_at + _DIFFERING_BYTES, low, high)
         cuts = [scores[0], just_above(scores[0]), *outer]
-        cuts += [keys[at] for at in _quantiles(len(keys), FANOUT - len(cuts))]
+        parts = FANOUT - len(cuts)
+        cuts += [keys[len(keys) * part // parts] for part in range(1, parts)]
     else:
         outer = _outward(scores, score_bytes, low, high)
         room = FANOUT - 1 - len(outer)
@@ -50,10 +51,6 @@ def _thin(starts: Sequence[int], size: int, parts: int) -> list[int]:
             kept.append(start)
             due = start + size / parts
     return kept
-
-
-def _quantiles(size: int, parts: int) -> list[int]:
-    return sorted({size * part // parts for part in range(1, parts)})
 
 
 def _outward(keys: Sequence[bytes], length: int, low: bytes, high: bytes | None) -> list[bytes]:
