@@ -227,3 +227,39 @@ def test_the_tie_break_knows_a_microsecond() -> None:
         board = board_of([ComponentInput()], tie_break)
         keys = {moment: rank_key.encode(board, (7,), moment, "p") for moment in (NOW, later)}
         assert min(keys, key=lambda moment: keys[moment]) == first
+
+
+# Bounds of ranges of keys
+
+
+keys = st.builds(
+    lambda head, name: (head + name.encode())[-MAX_RANK_KEY_BYTES:],
+    st.binary(max_size=40)
+    | st.text("\x00\x01\xfe\xff", max_size=12).map(lambda text: text.encode("latin-1")),
+    st.text(min_size=1, max_size=8),
+)
+cuts = keys | st.binary(min_size=1, max_size=12) | st.lists(st.sampled_from([0, 1, 254, 255])).map(bytes)
+
+
+@given(keys, cuts)
+def test_just_below_a_cut_is_every_key_below_it(key: bytes, cut: bytes) -> None:
+    bound = rank_key.just_below(cut)
+    assert (key < cut) == (bound is not None and key <= bound)
+    assert bound is None or len(bound) <= MAX_RANK_KEY_BYTES
+
+
+@given(keys, st.integers(0, 20))
+def test_just_below_holds_for_a_prefix_of_the_key(key: bytes, length: int) -> None:
+    """Cuts are often prefixes of keys."""
+    cut = key[:length]
+    bound = rank_key.just_below(cut)
+    assert bound is None or bound < cut or not cut
+    assert bound is None or key > bound or key < cut
+
+
+@given(st.binary(min_size=1, max_size=17), st.text(min_size=1, max_size=8), keys)
+def test_just_above_a_score_is_above_its_tie_and_no_other(score: bytes, name: str, other: bytes) -> None:
+    cut = rank_key.just_above(score)
+    assert score + name.encode() < cut
+    if not other.startswith(score):
+        assert (other < cut) == (other < score)
