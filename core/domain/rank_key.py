@@ -82,11 +82,11 @@ def instant(microseconds_since_epoch: int) -> datetime:
 
 
 def just_below(cut: bytes) -> bytes | None:
-    """Return the bound that a rank key is at most, if and only if it is below `cut`; None if no key is.
+    """Return the bound that a rank key is at most if and only if it is below `cut`; None if no key is.
 
-    DynamoDB's BETWEEN includes both ends: this turns an exclusive end into an inclusive one. A key below
-    `cut` is so before the cut's trailing zeros, and does not go on with 0xff only: it ends in UTF-8, which
-    has no such byte.
+    DynamoDB's BETWEEN includes both ends: this turns an exclusive end into an inclusive one. `cut` must not
+    be a whole key followed by zeros: a key below it then differs before the trailing zeros. A key cannot go
+    on with 0xff only, since it ends in UTF-8, which has no such byte.
     """
     stem = cut.rstrip(b"\0")
     if not stem:

@@ -31,9 +31,11 @@ from core.domain.entry_item import (
     entry_from_plain,
     entry_key,
     plain_values,
+    sanitize_item,
 )
 from core.domain.errors import InvalidInput
 from core.domain.keys import rank_shard
+from core.domain.limits import MAX_METADATA_BYTES
 from core.domain.model import Entry
 from core.domain.text import check_json
 from core.notifications.top_change import digest_of
@@ -44,15 +46,16 @@ from resolvers.types.entry import Entry as EntryType
 ROOT = Path(__file__).parents[3]
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 BOARD = define_board(id="b", now=NOW)
+STANDINGS = "b#all-time#1"
 
 
 def item_of(**changes: Any) -> dict[str, Any]:
-    """An entry's item with a value in every attribute."""
+    """Return an entry's item with a value in every attribute."""
     texts = {one.name: {"S": '"text"' if one.check is check_json else "text"} for one in TEXTS}
     numbers = {one.name: {"N": str(at + 7)} for at, one in enumerate(NUMBERS)}
     key = entry_key(BOARD, "all-time", "p")
     rank = rank_key.encode(BOARD, (9,), rank_key.instant(7), "p")
-    shard = rank_shard("b#all-time#1", 0)
+    shard = rank_shard(STANDINGS, 0)
     return {**key, "rank_key": {"B": rank}, "rank_shard": {"S": shard}, **numbers, **texts, **changes}
 
 
@@ -134,6 +137,26 @@ def test_a_text_is_refused_by_its_public_name() -> None:
     check_texts({one.name: None for one in TEXTS})
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rank_shard", {"S": "other#all-time#1#0"}),
+        ("rank_shard", {"S": f"{STANDINGS}#x"}),
+        ("rank_shard", {"S": STANDINGS}),
+        ("rank_shard", {"N": "1"}),
+        ("written_at", {"S": "1"}),
+        ("written_at", {"N": "-1"}),
+        ("display_name", {"L": []}),
+        ("metadata", {"S": "x" * (MAX_METADATA_BYTES + 1)}),
+    ],
+)
+def test_values_that_only_foreign_items_have_are_left_out(name: str, value: Any) -> None:
+    found = sanitize_item(STANDINGS, item_of(**{name: value}))
+    assert found is not None
+    assert name not in found
+    assert set(item_of()) - set(found) <= {name}
+
+
 # What a new text takes
 
 
@@ -142,7 +165,7 @@ def documented_files() -> list[Path]:
 
 
 def words_of(path: Path) -> set[str]:
-    """The identifiers and the texts of a module."""
+    """Return the identifiers and the strings of a module."""
     tokens = tokenize.generate_tokens(io.StringIO(path.read_text()).readline)
     return {token.string.strip("\"'") for token in tokens if token.type in {tokenize.NAME, tokenize.STRING}}
 
@@ -155,7 +178,7 @@ def test_a_text_is_named_in_five_files() -> None:
 
 
 def add_note(source: str) -> str:
-    """Write beside each field, argument and declaration of `metadata` another of `note`."""
+    """Return a module with a field, argument and declaration of `note` after each one of `metadata`."""
     lines = source.splitlines(keepends=True)
     places = set()
     for node in ast.walk(ast.parse(source)):
