@@ -1,4 +1,4 @@
-# The same tables as core/tables.py, which a test compares. Nothing here but a name or a key replaces a table, and
+# The tables of core/storage/tables.py, which a test compares. Nothing here but a name or a key replaces a table, and
 # none of those is a variable except name_prefix.
 locals {
   on_demand = var.provisioned_capacity == null

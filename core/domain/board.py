@@ -124,17 +124,17 @@ def board_from_json(text: str) -> Board:
         **stored
         | {
             "components": tuple(
-                Component(**one | {"kind": ScoreKind(one["kind"]), "order": SortOrder(one["order"])})
-                for one in stored["components"]
+                Component(**part | {"kind": ScoreKind(part["kind"]), "order": SortOrder(part["order"])})
+                for part in stored["components"]
             ),
             "policy": ScorePolicy(stored["policy"]),
             "tie_break": TieBreak(stored["tie_break"]),
             "periods": tuple(PeriodKind(kind) for kind in stored["periods"]),
             "counter_mode": CounterMode(stored["counter_mode"]),
-            "rank_buckets": tuple(RankBucket(**one) for one in stored["rank_buckets"]),
+            "rank_buckets": tuple(RankBucket(**bucket) for bucket in stored["rank_buckets"]),
             "created_at": datetime.fromisoformat(stored["created_at"]),
             "client_access": ClientAccess(stored.get("client_access", ClientAccess.READ)),
-            "zone_changes": tuple(_zone_change(one) for one in stored.get("zone_changes", ())),
+            "zone_changes": tuple(_zone_change(change) for change in stored.get("zone_changes", ())),
             "retention": Retention(**stored.get("retention", {})),
         }
     )
@@ -172,8 +172,8 @@ def _time_zones() -> frozenset[str]:
 
 def _zone_change(stored: dict[str, Any]) -> ZoneChange:
     starts = tuple(
-        PeriodStart(PeriodKind(one["kind"]), datetime.fromisoformat(one["at"]), one["key"])
-        for one in stored["starts"]
+        PeriodStart(PeriodKind(start["kind"]), datetime.fromisoformat(start["at"]), start["key"])
+        for start in stored["starts"]
     )
     return ZoneChange(stored["before"], starts)
 
@@ -186,10 +186,10 @@ def _new_generation(now: datetime) -> str:
 def _check_components(inputs: Sequence[ComponentInput], policy: ScorePolicy) -> tuple[Component, ...]:
     if not 1 <= len(inputs) <= MAX_COMPONENTS:
         raise InvalidInput(f"components: must be from 1 to {MAX_COMPONENTS}, not {len(inputs)}")
-    names = [one.name for one in inputs]
+    names = [component.name for component in inputs]
     if len(set(names)) != len(names):
         raise InvalidInput("components: names must differ from one another")
-    return tuple(_check_component(f"components[{at}]", one, policy) for at, one in enumerate(inputs))
+    return tuple(_check_component(f"components[{at}]", given, policy) for at, given in enumerate(inputs))
 
 
 def _check_component(field: str, given: ComponentInput, policy: ScorePolicy) -> Component:

@@ -163,7 +163,8 @@ def change_zone(board: Board, time_zone: str, now: datetime) -> Board:
         end = period_end(board, running)
         assert end is not None  # noqa: S101 - these kinds all end
         starts.append(PeriodStart(kind, end, _next_key(kind, running)))
-    recent = [one for one in board.zone_changes if max(start.at for start in one.starts) > now - _SETTLED]
+    old = now - _SETTLED
+    recent = [change for change in board.zone_changes if max(start.at for start in change.starts) > old]
     if len(recent) == _MAX_ZONE_CHANGES:
         raise InvalidInput(f"timeZone: was changed {_MAX_ZONE_CHANGES} times lately; wait for a month")
     changes = (*recent, ZoneChange(board.time_zone, tuple(starts)))
