@@ -55,14 +55,14 @@ def create_tables(db: Database) -> None:
         db.client.get_waiter("table_exists").wait(
             TableName=definition["TableName"], WaiterConfig={"Delay": 1}
         )
-        if definition["TableName"] in expiring(db):
+        if definition["TableName"] in tables_with_ttl(db):
             db.client.update_time_to_live(
                 TableName=definition["TableName"],
                 TimeToLiveSpecification={"Enabled": True, "AttributeName": TTL_ATTRIBUTE},
             )
 
 
-def expiring(db: Database) -> set[str]:
+def tables_with_ttl(db: Database) -> set[str]:
     """Return the names of the tables whose items TTL deletes."""
     return {db.tables.scores, db.tables.counters, db.tables.records, db.tables.receipts}
 

@@ -27,7 +27,7 @@ from core.notifications.notifier import notify
 from core.records.audit import AuditContext
 from core.records.jobs import pending_jobs
 from core.storage.database import Database
-from core.storage.tables import RANK_INDEX, TTL_ATTRIBUTE, definitions, expiring
+from core.storage.tables import RANK_INDEX, TTL_ATTRIBUTE, definitions, tables_with_ttl
 from core.submissions.submit import Submission, submit_score
 from core.tree.shape import GROW_AT
 from core.upkeep.growth import grow_all
@@ -281,7 +281,7 @@ def test_the_tables_are_those_of_the_code(db: Database) -> None:
                 projection = (INFRA / "rank_index.json").read_text()
                 assert json.loads(projection) == index["Projection"]["NonKeyAttributes"], "run `make schema`"
                 assert 'jsondecode(file("${path.module}/rank_index.json"))' in inner[1]
-        expires = wanted["TableName"] in expiring(db)
+        expires = wanted["TableName"] in tables_with_ttl(db)
         assert (f'attribute_name = "{TTL_ATTRIBUTE}"' in block) is expires
 
 
