@@ -65,8 +65,10 @@ e2e: package $(EMULATOR_READY) ## deploy to an AWS emulator, test, plan again an
 cold-start: setup-dev ## compare the Lambdas' import times with boto3's
 	$(BIN)/python bench/cold_start.py $(ARGS)
 
-schema: setup ## write schema.graphql from the Strawberry types
+schema: setup ## write schema.graphql, and the rank index's projection for Terraform, from the code
 	$(BIN)/python -m resolvers.schema > schema.graphql
+	$(BIN)/python -c 'import json; from core.domain.entry_item import PROJECTED; print(json.dumps(PROJECTED))' \
+		> infra/rank_index.json
 
 requirements: ## pin the newest packages that pyproject.toml allows (needs uv)
 	$(COMPILE) --upgrade --group dev --output-file requirements/dev.txt

@@ -22,13 +22,13 @@ from bench.sizes import item_bytes
 from core.boards import Boards
 from core.counters.nodes import node_key
 from core.domain import rank_key
-from core.domain.entry_item import entry_key
+from core.domain.entry_item import PROJECTED, entry_key
 from core.domain.keys import rank_shard, shard_of, standings_key
 from core.domain.model import Board
 from core.domain.periods import ALL_TIME
 from core.ranking.top import TOP_KEPT, TOP_NODE
 from core.storage.database import Database, Tables, connect
-from core.storage.tables import PROJECTED, create_tables, definitions
+from core.storage.tables import create_tables, definitions
 from local.errors import StackError
 from local.stack.engine import find_engine, free_port, running_engine, temporary_folder
 

@@ -19,6 +19,7 @@ from core.counters.cache import REMEMBERED, CounterCache
 from core.counters.growing import mark_growing
 from core.counters.known_trees import Gone, Trees
 from core.counters.nodes import add_steps, counts_of, drop_guards
+from core.domain.entry_item import without_foreign_shard
 from core.domain.keys import split_standings
 from core.domain.model import Board, CounterMode
 from core.domain.periods import is_expired
@@ -27,7 +28,7 @@ from core.ranking.top import follow_top
 from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.storage.parallel import run_all
-from core.tree.changes import Change, MalformedRecord, read_change, without_foreign_shard
+from core.tree.changes import Change, MalformedRecord, read_change
 from core.tree.node import Step, node_name
 from core.tree.shape import GROW_AT, Path, capacity
 from core.upkeep.rewrites import rewrite_late

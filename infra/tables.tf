@@ -1,4 +1,4 @@
-# The same tables as core/tables.py, which a test compares. Nothing here but a name or a key replaces a table, and
+# The tables of core/storage/tables.py, which a test compares. Nothing here but a name or a key replaces a table, and
 # none of those is a variable except name_prefix.
 locals {
   on_demand = var.provisioned_capacity == null
@@ -51,7 +51,7 @@ resource "aws_dynamodb_table" "scores" {
     hash_key           = "rank_shard"
     range_key          = "rank_key"
     projection_type    = "INCLUDE"
-    non_key_attributes = ["achieved_at", "submissions", "version", "display_name", "metadata"]
+    non_key_attributes = jsondecode(file("${path.module}/rank_index.json"))
     read_capacity      = local.on_demand ? null : local.least.scores.read_min
     write_capacity     = local.on_demand ? null : local.least.scores.write_min
   }

@@ -27,6 +27,7 @@ from botocore.httpsession import URLLib3Session
 from botocore.session import Session
 
 from core.domain import scores
+from core.domain.entry_item import TEXTS
 from core.domain.limits import MAX_EVENT_BYTES
 from core.domain.model import Entry
 from core.notifications.events import Event, Published, RankChange, TopChange
@@ -250,8 +251,9 @@ def _written(moment: datetime) -> str:
 def _entry(rank: int, entry: Entry, total: int) -> dict[str, object]:
     """Return an entry as a query for it would."""
     components = entry.board.components
+    texts = {one.public_name: getattr(entry, one.name) for one in TEXTS}
     return {
-        "participant": {"id": entry.participant_id, "displayName": entry.display_name},
+        "participant": {"id": entry.participant_id, "displayName": texts.pop("displayName")},
         "score": {
             "value": [
                 scores.format_value(component, value)
@@ -262,6 +264,6 @@ def _entry(rank: int, entry: Entry, total: int) -> dict[str, object]:
         },
         "achievedAt": _written(entry.achieved_at),
         "submissions": entry.submissions,
-        "metadata": entry.metadata,
+        **texts,
         "rank": {"rank": rank, "total": total},
     }

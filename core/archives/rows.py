@@ -9,9 +9,11 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from core.domain import rank_key
 from core.domain.buckets import find_bucket
+from core.domain.entry_item import IN_ARCHIVE, Plain, entry_from_plain, plain_values
 from core.domain.model import Board, Entry, Rank, RankStrategy
 
 CHUNK_ROWS = 500
@@ -24,71 +26,45 @@ class Row:
     """One row. A participant who was forgotten is nobody: their score and place stay."""
 
     participant_id: str
-    display_name: str | None
     score: tuple[int, ...]
-    achieved_at: int  # microseconds since 1970
-    submissions: int
-    metadata: str | None
+    values: tuple[Plain, ...]  # of the attributes IN_ARCHIVE
 
 
 def row_of(entry: Entry) -> Row:
     """Give the row of an entry."""
-    return Row(
-        entry.participant_id,
-        entry.display_name,
-        entry.score,
-        rank_key.microseconds(entry.achieved_at),
-        entry.submissions,
-        entry.metadata,
-    )
+    return Row(entry.participant_id, entry.score, tuple(plain_values(entry, IN_ARCHIVE)))
 
 
 def size_of(row: Row) -> int:
     """Give at most how many bytes a row takes before compression."""
-    texts = (row.participant_id, row.display_name or "", row.metadata or "")
-    return 2 * sum(len(text.encode()) for text in texts) + 44 * len(row.score) + 64
+    texts = [value for value in (row.participant_id, *row.values) if isinstance(value, str)]
+    return 2 * sum(len(text.encode()) for text in texts) + 44 * len(row.score) + 16 * len(row.values)
 
 
 def erased(row: Row) -> Row:
     """Give what stays of a row whose participant is forgotten."""
-    return Row(_NOBODY, None, row.score, row.achieved_at, row.submissions, None)
+    values = zip(IN_ARCHIVE, row.values, strict=True)
+    return Row(_NOBODY, row.score, tuple(None if one.personal else value for one, value in values))
 
 
 def pack(rows: Sequence[Row]) -> bytes:
     """Write rows as one value."""
-    plain = [
-        [row.participant_id, row.display_name, row.score, row.achieved_at, row.submissions, row.metadata]
-        for row in rows
-    ]
+    plain = [[row.participant_id, row.score, *row.values] for row in rows]
     return zlib.compress(json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode(), 6)
 
 
 def unpack(packed: bytes) -> list[Row]:
     """Read rows that `pack` wrote."""
-    return [
-        Row(participant, name, tuple(score), achieved_at, submissions, metadata)
-        for participant, name, score, achieved_at, submissions, metadata in json.loads(
-            zlib.decompress(packed)
-        )
-    ]
+    plain = json.loads(zlib.decompress(packed))
+    return [Row(participant, tuple(score), tuple(values)) for participant, score, *values in plain]
 
 
 def entry_of(board: Board, period: str, row: Row) -> Entry:
     """Give the entry that a row was taken of."""
-    achieved_at = rank_key.instant(row.achieved_at)
-    return Entry(
-        board=board,
-        period=period,
-        participant_id=row.participant_id,
-        display_name=row.display_name,
-        score=row.score,
-        achieved_at=achieved_at,
-        submissions=row.submissions,
-        metadata=row.metadata,
-        hidden=False,
-        version=0,
-        rank_key=rank_key.encode(board, row.score, achieved_at, row.participant_id),
-    )
+    plain: dict[str, Any] = {one.name: value for one, value in zip(IN_ARCHIVE, row.values, strict=True)}
+    achieved_at = rank_key.instant(plain["achieved_at"])
+    key = rank_key.encode(board, row.score, achieved_at, row.participant_id)
+    return entry_from_plain(board, period, row.participant_id, key, plain)
 
 
 def rank_of(board: Board, position: int, tie: tuple[int, int], total: int, taken_at: datetime) -> Rank:

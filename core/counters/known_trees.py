@@ -13,23 +13,24 @@ from typing import TypeVar
 from core.counters.cache import CounterCache, KnownTrees
 from core.counters.directory import parse_directory, read_directory
 from core.counters.nodes import Item, get_node, grown_of, settled_of, unpack_edges
+from core.domain.entry_item import is_ranked, written_at
 from core.domain.model import Board, CounterMode
 from core.storage.clock import now_ms
 from core.storage.database import Database
-from core.tree.changes import Change, is_ranked, written_at
+from core.tree.changes import Change
 from core.tree.node import (
     Leaf,
     Node,
     Step,
-    Unknown,
-    believe,
+    UnknownNode,
+    child_range,
+    correct_written_at,
     edges_name,
-    locate,
-    missed_since,
+    find_leaf,
+    first_missed_birth,
     node_name,
     path_of,
     steps,
-    stretch,
 )
 from core.tree.shape import Path, static_depth, static_edges
 
@@ -102,10 +103,10 @@ class Trees:
             self._read_trees(standings, known)
         found = []
         for change in suspects:
-            image = believe(change.new, now + AHEAD, 0) or {}
-            missed = [0] if image is not change.new else []
+            item = correct_written_at(change.new, now + AHEAD, 0) or {}
+            missed = [0] if item is not change.new else []
             for tree, born in known.born.items():
-                ask = partial(missed_since, born=born, image=image, due=_due(change))
+                ask = partial(first_missed_birth, born=born, item=item, due=_due(change))
                 since = self._knowing(board, standings, known, tree, ask)
                 if since is not None:
                     missed.append(since)
@@ -121,7 +122,7 @@ class Trees:
         tree = known.current
         try:
             return tree, {
-                key: self._knowing(board, standings, known, tree, partial(locate, key=key)) for key in keys
+                key: self._knowing(board, standings, known, tree, partial(find_leaf, key=key)) for key in keys
             }
         except Gone:
             if self.current(standings) == tree:
@@ -132,7 +133,7 @@ class Trees:
         self, board: Board, standings: str, tree: int, path: Path, child: int
     ) -> tuple[bytes, bytes | None]:
         """Give the stretch of a node's child, from (inclusive) and to (exclusive)."""
-        ask = partial(stretch, path=path, child=child)
+        ask = partial(child_range, path=path, child=child)
         return self._knowing(board, standings, self._of(standings), tree, ask)
 
     def current(self, standings: str) -> int:
@@ -186,7 +187,7 @@ class Trees:
         while True:
             try:
                 return ask(known.nodes.setdefault(tree, {}))
-            except Unknown as unknown:
+            except UnknownNode as unknown:
                 path, read_at = unknown.path, now_ms()
                 item = get_node(self._db, standings, node_name(tree, path), consistent=True)
                 self._learn(board, standings, known, tree, path, item, read_at)
@@ -262,15 +263,19 @@ def _believed(board: Board, changes: Sequence[Change]) -> list[Change]:
     if board.counter_mode is not CounterMode.STREAM:
         until = now + TRUST
         return [
-            replace(one, old=believe(one.old, until, until), new=believe(one.new, until, until))
+            replace(
+                one,
+                old=correct_written_at(one.old, until, until),
+                new=correct_written_at(one.new, until, until),
+            )
             for one in changes
         ]
-    changes = [replace(one, new=believe(one.new, now + AHEAD, 0)) for one in changes]
+    changes = [replace(one, new=correct_written_at(one.new, now + AHEAD, 0)) for one in changes]
     newest = max((written_at(one.new) for one in changes if one.new), default=0)
     if newest > now + TRUST:
         time.sleep((newest - TRUST - now) / 1000)
     until = now_ms() + TRUST
-    return [replace(one, old=believe(one.old, until, 0)) for one in changes]
+    return [replace(one, old=correct_written_at(one.old, until, 0)) for one in changes]
 
 
 def _due(change: Change) -> int:

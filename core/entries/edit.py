@@ -4,11 +4,11 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from core.domain.entry_item import entry_from_item, entry_key
+from core.domain.entry_item import TEXTS, check_texts, entry_from_item, entry_key
 from core.domain.errors import EntryNotFound
 from core.domain.model import UNSET, Board, Entry, Unset
 from core.domain.periods import ALL_TIME, period_key
-from core.domain.text import check_display_name, check_id, check_metadata
+from core.domain.text import check_id
 from core.storage.database import Database
 from core.storage.parallel import run_all
 
@@ -22,10 +22,9 @@ def update_entry(
     participant_id: str,
     *,
     now: datetime,
-    display_name: str | Unset | None = UNSET,
-    metadata: str | Unset | None = UNSET,
+    **texts: str | Unset | None,
 ) -> Entry:
-    """Change a participant's display name or metadata; None clears it. Score and rank stay.
+    """Change an entry's texts, such as `display_name`; None clears one. Score and rank stay.
 
     Changes the entry of each current period and leaves those of earlier periods. Returns the all-time entry,
     or else the first one that there is.
@@ -38,16 +37,14 @@ def update_entry(
     """
     check_id("participantId", participant_id)
     values: dict[str, AttributeValueTypeDef] = {":one": {"N": "1"}}
+    check_texts(texts)
     sets, removes = "SET version = version + :one", []
-    for name, text, check in (
-        ("display_name", display_name, check_display_name),
-        ("metadata", metadata, check_metadata),
-    ):
-        if isinstance(text, str):
-            check(text)
+    for name in (text.name for text in TEXTS):
+        value = texts.get(name, UNSET)
+        if isinstance(value, str):
             sets += f", {name} = :{name}"
-            values[f":{name}"] = {"S": text}
-        elif text is None:
+            values[f":{name}"] = {"S": value}
+        elif value is None:
             removes.append(name)
     expression = f"{sets} REMOVE {', '.join(removes)}" if removes else sets
 

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from core.counters.known_trees import Trees
 from core.counters.nodes import expiry, node_key, partitions
+from core.domain.entry_item import sanitize_item, without_foreign_shard
 from core.domain.errors import Throttled
 from core.domain.model import Board, CounterMode
 from core.storage.backoff import back_off
 from core.storage.clock import now_ms
 from core.storage.database import Database, failed_item
 from core.storage.parallel import run_all
-from core.tree.changes import Change, read_entry, without_foreign_shard
+from core.tree.changes import Change
 from core.tree.node import node_name
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _count_updates(db: Database, board: Board, write: EntryWrite) -> "list[Trans
         at=datetime.now(UTC),
         standings=standings,
         participant=write.key["participant"]["S"],
-        old=without_foreign_shard(board, read_entry(standings, write.before)),
+        old=without_foreign_shard(board, sanitize_item(standings, write.before)),
         new=write.after,
     )
     if change.old is None and change.new is None:

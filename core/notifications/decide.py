@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from core.domain.entry_item import is_ranked, sanitize_item, without_foreign_shard, written_at
 from core.domain.keys import split_standings
 from core.domain.model import Board
 from core.domain.rank_key import score_bytes
@@ -16,7 +17,6 @@ from core.notifications.outbox import Outgoing, read_outgoing
 from core.ranking.strategies import by_tree
 from core.ranking.top import Top
 from core.storage.database import Database, batch_get
-from core.tree.changes import is_ranked, read_entry, without_foreign_shard, written_at
 
 if TYPE_CHECKING:
     from core.domain.entry_item import Key
@@ -164,7 +164,7 @@ def _read_entries(
     keys: list[Key] = [{"participant": {"S": one}, "standings": {"S": standings}} for one in participants]
     found = {}
     for item in batch_get(db, db.tables.scores, keys, consistent=True):
-        entry = without_foreign_shard(board, read_entry(standings, item))
+        entry = without_foreign_shard(board, sanitize_item(standings, item))
         if entry is not None and is_ranked(entry):
             found[item["participant"]["S"]] = bytes(entry["rank_key"]["B"]), written_at(entry)
     return found

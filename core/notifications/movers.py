@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 from core.counters.guard import guard_name
 from core.counters.nodes import Item, expiry, node_key
+from core.domain.entry_item import IN_TOP_CHANGE, is_ranked
 from core.domain.keys import live_partition
 from core.domain.model import Board
 from core.notifications.announced import Announced, read_announced
 from core.notifications.codec import pack, unpack
 from core.notifications.cuts import Cut, bucket_at, buckets_digest, is_inside
-from core.notifications.top_change import SHOWN_ATTRIBUTES
 from core.storage.database import Database, batch_write
 from core.storage.parallel import batched
-from core.tree.changes import Change, is_ranked, latest
+from core.tree.changes import Change, latest
 
 MOVERS_PREFIX = "movers:"
 MOVERS_PER_ITEM = 250  # of 1.4 KB each at most, into an item of 400 KB
@@ -142,7 +142,7 @@ def _shows_in_top(announced: Announced, old: Item | None, new: Item | None) -> b
     keys = [key for key in (_rank_key(old), _rank_key(new)) if key is not None]
     if not any(announced.top_end is None or key <= announced.top_end for key in keys):
         return False
-    return len(keys) == 1 or any((old or {}).get(name) != (new or {}).get(name) for name in SHOWN_ATTRIBUTES)
+    return len(keys) == 1 or any((old or {}).get(name) != (new or {}).get(name) for name in IN_TOP_CHANGE)
 
 
 def _write_batch(db: Database, board: Board, standings: str, batch: MoverBatch) -> None:

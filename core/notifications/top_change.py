@@ -4,14 +4,13 @@ import hashlib
 from collections.abc import Iterator
 from datetime import datetime
 
-from core.domain.entry_item import entry_from_item
+from core.domain.entry_item import IN_TOP_CHANGE, entry_from_item
 from core.domain.model import Board, Entry
 from core.domain.rank_key import score_bytes
 from core.notifications.events import TopChange
 from core.ranking.top import TOP_KEPT, Top
 
 _PUBLISHED = TOP_KEPT - 1  # entries
-SHOWN_ATTRIBUTES = ("participant", "rank_key", "achieved_at", "display_name", "metadata")
 
 
 def top_change(board: Board, period: str, top: Top, total: int, version: int, at: datetime) -> TopChange:
@@ -23,7 +22,7 @@ def top_digest(top: Top) -> str:
     """Return a digest of what the event of a top shows."""
     digest = hashlib.blake2b(digest_size=12)
     for item in top.items[:_PUBLISHED]:
-        digest.update(repr([item.get(name) for name in SHOWN_ATTRIBUTES]).encode())
+        digest.update(repr([item.get(name) for name in IN_TOP_CHANGE]).encode())
     return digest.hexdigest()
 
 

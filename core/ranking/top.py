@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from core.counters.guard import GUARD, guard_name, guard_value, not_counted, outdated
 from core.counters.nodes import Item, expiry, get_node, node_key
+from core.domain.entry_item import PROJECTED, is_ranked, sanitize_item
 from core.domain.keys import split_standings
 from core.domain.model import Board
 from core.storage.clock import now_ms
 from core.storage.database import Database, batch_get
 from core.storage.rank_index import read_run
-from core.tree.changes import Change, is_ranked, latest, read_entry
+from core.tree.changes import Change, latest
 
 if TYPE_CHECKING:
     from core.domain.entry_item import Key
@@ -20,16 +21,7 @@ TOP_NODE = "top"
 TOP_KEPT = 26  # the top 25, and one more to see whether a tie goes on
 _INDEX_LAG = 5_000  # milliseconds that the index is given to show what the stream has shown
 
-_ENTRY_ATTRIBUTES = (
-    "participant",
-    "rank_key",
-    "rank_shard",
-    "achieved_at",
-    "submissions",
-    "version",
-    "display_name",
-    "metadata",
-)
+_ENTRY_ATTRIBUTES = ("participant", "rank_key", "rank_shard", *PROJECTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +130,7 @@ def _look(db: Database, board: Board, standings: str, known: Top) -> Top:
     true = batch_get(db, db.tables.scores, keys, consistent=True)
     items = []
     for one in [*(item for name, item in best.items() if name not in doubtful), *true]:
-        entry = read_entry(standings, one)
+        entry = sanitize_item(standings, one)
         if entry is not None and is_ranked(entry) and (last is None or _rank_key(entry) <= last):
             items.append(_shown(entry))
     return Top(sorted(items, key=_rank_key), whole)

@@ -1,4 +1,4 @@
-"""How long to wait before trying again: exponential, with full jitter."""
+"""Exponential back-off with full jitter."""
 
 import random
 import time
@@ -13,5 +13,5 @@ def delay(attempt: int, *, base: float = BASE, longest: float = LONGEST) -> floa
 
 
 def back_off(attempt: int, *, base: float = BASE, longest: float = LONGEST) -> None:
-    """Sleep for `delay`."""
+    """Sleep for the `delay` of this attempt."""
     time.sleep(delay(attempt, base=base, longest=longest))

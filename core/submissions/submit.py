@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from core.domain.entry_item import entry_key
+from core.domain.entry_item import TEXTS, check_texts, entry_key
 from core.domain.errors import (
     EntryRemoved,
     InvalidInput,
@@ -23,7 +23,7 @@ from core.domain.limits import MAX_SUBMISSIONS
 from core.domain.model import Board, CounterMode, PeriodKind, ScorePolicy, SubmitResult
 from core.domain.periods import periods_reached
 from core.domain.scores import parse_score
-from core.domain.text import check_display_name, check_id, check_metadata
+from core.domain.text import check_id
 from core.entries.write import Item
 from core.records.flags import NO_FLAGS, ModerationFlags, read_flags
 from core.storage.database import Database, batch_get
@@ -55,6 +55,12 @@ class Submission:
     metadata: str | None = None
     submission_id: str | None = None
     sequence: SourceNumber | None = None
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Return the entry's texts that came with it, by attribute."""
+        texts = ((one.name, getattr(self, one.name)) for one in TEXTS)
+        return {name: text for name, text in texts if text is not None}
 
 
 def submit_score(db: Database, board: Board, submission: Submission, *, now: datetime) -> SubmitResult:
@@ -156,10 +162,7 @@ def _check(board: Board, submission: Submission, now: datetime) -> _Checked:
     check_id("participantId", submission.participant_id)
     if submission.submission_id is not None:
         check_id("submissionId", submission.submission_id)
-    if submission.display_name is not None:
-        check_display_name(submission.display_name)
-    if submission.metadata is not None:
-        check_metadata(submission.metadata)
+    check_texts(submission.texts)
     achieved_at = _instant(submission.achieved_at, now)
     score = parse_score(board.components, submission.score)
     attempts: Sequence[Attempt] = ()
@@ -174,7 +177,7 @@ def _check(board: Board, submission: Submission, now: datetime) -> _Checked:
     if submission.submission_id is not None:
         # The time only if it was given: a retry that comes later is the same submission.
         given_at = submission.achieved_at and achieved_at.isoformat()
-        body = (submission.participant_id, score, given_at, submission.display_name, submission.metadata)
+        body = (submission.participant_id, score, given_at, submission.texts)
         identified = IdentifiedSubmission(board, submission.submission_id, body, now)
     return _Checked(submission.participant_id, attempts, identified, refusal)
 
@@ -190,10 +193,9 @@ def _attempts(
     """
     if board.closed:
         raise LeaderboardClosed(f"leaderboardId: {board.id!r} takes no submissions until it is reopened")
-    texts = {"display_name": submission.display_name, "metadata": submission.metadata}
-    given = {name: text for name, text in texts.items() if text is not None}
+    texts, sequence = submission.texts, submission.sequence
     return [
-        Attempt(board, period, submission.participant_id, score, achieved_at, given, submission.sequence)
+        Attempt(board, period, submission.participant_id, score, achieved_at, texts, sequence)
         for period in periods_reached(board, achieved_at, now)
     ]
 

@@ -27,7 +27,7 @@ from core.notifications.notifier import notify
 from core.records.audit import AuditContext
 from core.records.jobs import pending_jobs
 from core.storage.database import Database
-from core.storage.tables import PROJECTED, RANK_INDEX, TTL_ATTRIBUTE, definitions, expiring
+from core.storage.tables import RANK_INDEX, TTL_ATTRIBUTE, definitions, tables_with_ttl
 from core.submissions.submit import Submission, submit_score
 from core.tree.shape import GROW_AT
 from core.upkeep.growth import grow_all
@@ -278,10 +278,10 @@ def test_the_tables_are_those_of_the_code(db: Database) -> None:
             assert {kind: found[kind] for kind in ("hash_key", "range_key")} == _keys(index["KeySchema"])
             assert found["projection_type"] == index["Projection"]["ProjectionType"]
             if index["IndexName"] == RANK_INDEX:
-                projected = re.search(r"non_key_attributes += (\[.*?\])", inner[1])
-                assert projected
-                assert set(json.loads(projected[1])) == set(PROJECTED)
-        expires = wanted["TableName"] in expiring(db)
+                projection = (INFRA / "rank_index.json").read_text()
+                assert json.loads(projection) == index["Projection"]["NonKeyAttributes"], "run `make schema`"
+                assert 'jsondecode(file("${path.module}/rank_index.json"))' in inner[1]
+        expires = wanted["TableName"] in tables_with_ttl(db)
         assert (f'attribute_name = "{TTL_ATTRIBUTE}"' in block) is expires
 
 

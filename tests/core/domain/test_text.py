@@ -1,4 +1,4 @@
-"""Ids and other free text: refused by the field's name, or kept and given back exactly."""
+"""Ids and other free text: refused with the field's name, or kept exactly."""
 
 import unicodedata
 from collections.abc import Callable
@@ -55,9 +55,9 @@ KEPT = [
     "{}",
     "%00",
     "é",  # one code point
-    "e\u0301",  # the same to the eye, in two
+    "e\u0301",  # looks the same, in two
     "\u212b",  # the Ångström sign
-    "\u00c5",  # the letter it is normalised to
+    "\u00c5",  # its normalised form
     "ß",
     "SS",
     "\u0131",  # a dotless i
@@ -91,7 +91,7 @@ REFUSED = [
     "\x9f",
     "\ud800",
     "a\udfffb",
-    "\ud83c\udfc1",  # a surrogate pair that was never joined
+    "\ud83c\udfc1",  # a surrogate pair, not joined
     "x" * (MAX_ID_BYTES + 1),
     "é" * (MAX_ID_BYTES // 2) + "x",
     "x" * 1_000_000,
@@ -105,9 +105,7 @@ def short(text: str) -> str:
 # Participants
 
 
-def test_every_participant_id_is_kept_and_given_back_exactly(
-    db: Database, boards: Boards, drain: Drain
-) -> None:
+def test_every_participant_id_is_kept_exactly(db: Database, boards: Boards, drain: Drain) -> None:
     twin = Twin.make(db, boards)
     for number, participant in enumerate(KEPT):
         twin.submit(participant, number % 3)
@@ -126,7 +124,7 @@ def test_every_participant_id_is_kept_and_given_back_exactly(
 
 
 @pytest.mark.parametrize("participant", REFUSED, ids=short)
-def test_a_participant_id_is_refused_everywhere_and_by_name(
+def test_an_invalid_participant_id_is_refused_everywhere(
     db: Database, boards: Boards, participant: str
 ) -> None:
     twin = Twin.make(db, boards)
@@ -148,8 +146,10 @@ def test_a_participant_id_is_refused_everywhere_and_by_name(
 # Boards
 
 
-def test_every_board_id_is_kept_and_no_two_boards_mix(db: Database, boards: Boards, drain: Drain) -> None:
-    """Each board has the same participant with another score, and one of its own."""
+def test_every_board_id_is_kept_exactly_and_no_two_boards_mix(
+    db: Database, boards: Boards, drain: Drain
+) -> None:
+    """Each board has one participant of all boards, with another score, and one of its own."""
     twins = {board_id: Twin.make(db, boards, id=board_id) for board_id in KEPT}
     for number, twin in enumerate(twins.values()):
         twin.submit("p", number)
@@ -170,7 +170,7 @@ def test_every_board_id_is_kept_and_no_two_boards_mix(db: Database, boards: Boar
 
 
 @pytest.mark.parametrize("board_id", REFUSED, ids=short)
-def test_a_board_id_is_refused_by_name(boards: Boards, board_id: str) -> None:
+def test_an_invalid_board_id_is_refused(boards: Boards, board_id: str) -> None:
     with pytest.raises(InvalidInput, match="id"):
         define_board(id=board_id, now=NOW)
     with pytest.raises(InvalidInput, match="id"):
@@ -180,7 +180,7 @@ def test_a_board_id_is_refused_by_name(boards: Boards, board_id: str) -> None:
 def test_boards_whose_ids_nest_with_the_separator_never_mix(
     db: Database, boards: Boards, drain: Drain
 ) -> None:
-    """Even where an id spells out the rest of another board's keys."""
+    """Even if an id looks like another board's keys."""
     inner = Twin.make(db, boards, id="a")
     inside = [
         "a#b",
@@ -200,7 +200,7 @@ def test_boards_whose_ids_nest_with_the_separator_never_mix(
         twin.check(page_sizes=[1, 2], radii=[1])
 
 
-def test_ids_alike_to_the_eye_are_boards_of_their_own(boards: Boards, db: Database) -> None:
+def test_ids_that_look_alike_are_different_boards(boards: Boards, db: Database) -> None:
     for a, b in pairwise(["é", "e\u0301", "\u212b", "\u00c5", "A\u030a", "A", "a"]):
         if a == "é":
             Twin.make(db, boards, id=a)
@@ -215,7 +215,7 @@ def test_ids_alike_to_the_eye_are_boards_of_their_own(boards: Boards, db: Databa
 
 
 @given(st.text(st.characters(), max_size=300))
-def test_an_id_is_refused_exactly_by_the_rules(text: str) -> None:
+def test_an_id_is_refused_if_and_only_if_it_breaks_a_rule(text: str) -> None:
     categories = {unicodedata.category(character) for character in text}
     right = text and not categories & {"Cc", "Cs"} and len(text.encode(errors="replace")) <= MAX_ID_BYTES
     if right:
@@ -227,7 +227,7 @@ def test_an_id_is_refused_exactly_by_the_rules(text: str) -> None:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(), min_size=1, max_size=60))
-def test_any_participant_id_is_refused_or_given_back_exactly(db: Database, boards: Boards, text: str) -> None:
+def test_any_participant_id_is_refused_or_kept_exactly(db: Database, boards: Boards, text: str) -> None:
     twin = Twin.make(db, boards)
     try:
         result = submit_score(db, twin.board, Submission(text, ["1"]), now=NOW)
@@ -245,7 +245,7 @@ def test_any_participant_id_is_refused_or_given_back_exactly(db: Database, board
 @pytest.mark.parametrize(
     "name", [one for one in KEPT if len(one.encode()) <= MAX_DISPLAY_NAME_BYTES], ids=short
 )
-def test_a_display_name_is_given_back_exactly(db: Database, boards: Boards, name: str) -> None:
+def test_a_display_name_is_kept_exactly(db: Database, boards: Boards, name: str) -> None:
     twin = Twin.make(db, boards)
     submit_score(db, twin.board, Submission("p", ["1"], display_name=name), now=NOW)
     found = entry(db, twin.board, ALL_TIME, "p")
@@ -254,7 +254,7 @@ def test_a_display_name_is_given_back_exactly(db: Database, boards: Boards, name
 
 
 @pytest.mark.parametrize("name", [one for one in REFUSED if one], ids=short)
-def test_a_display_name_is_refused_by_name(db: Database, boards: Boards, name: str) -> None:
+def test_an_invalid_display_name_is_refused(db: Database, boards: Boards, name: str) -> None:
     twin = Twin.make(db, boards)
     with pytest.raises(InvalidInput, match="displayName"):
         submit_score(db, twin.board, Submission("p", ["1"], display_name=name), now=NOW)
@@ -276,7 +276,7 @@ def test_a_display_name_is_refused_by_name(db: Database, boards: Boards, name: s
     ],
     ids=short,
 )
-def test_metadata_is_given_back_as_it_was_written(db: Database, boards: Boards, text: str) -> None:
+def test_metadata_is_kept_exactly(db: Database, boards: Boards, text: str) -> None:
     twin = Twin.make(db, boards)
     submit_score(db, twin.board, Submission("p", ["1"], metadata=text), now=NOW)
     found = entry(db, twin.board, ALL_TIME, "p")
@@ -301,14 +301,14 @@ def test_metadata_is_given_back_as_it_was_written(db: Database, boards: Boards, 
     ],
     ids=short,
 )
-def test_metadata_is_refused_by_name(db: Database, boards: Boards, text: str) -> None:
+def test_invalid_metadata_is_refused(db: Database, boards: Boards, text: str) -> None:
     twin = Twin.make(db, boards)
     with pytest.raises(InvalidInput, match="metadata"):
         submit_score(db, twin.board, Submission("p", ["1"], metadata=text), now=NOW)
     assert entry(db, twin.board, ALL_TIME, "p") is None
 
 
-def test_names_and_metadata_follow_only_accepted_submissions(
+def test_only_accepted_submissions_change_names_and_metadata(
     db: Database, boards: Boards, drain: Drain
 ) -> None:
     twin = Twin.make(db, boards)
