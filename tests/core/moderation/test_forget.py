@@ -102,7 +102,7 @@ def test_reports_18_erasure_covers_boards_periods_archives_and_records(
     # The id alone, where late retries come by, and until TTL takes it.
     # What is to be told to subscribers goes with the next tick.
     left_over = [
-        item for item in mentions(db, "Zoë") if not item.get("node", {"S": ""})["S"].startswith("marks:")
+        item for item in mentions(db, "Zoë") if not item.get("node", {"S": ""})["S"].startswith("movers:")
     ]
     assert all("expires_at" in item for item in left_over)
     allowed = {
