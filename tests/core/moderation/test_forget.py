@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.archives import write
+from core.archives.items import read_archive
 from core.archives.read import archive_entries
 from core.archives.rows import unpack
 from core.archives.write import begin_archive, write_archive
@@ -32,8 +32,8 @@ DEED = AuditContext("ops", NOW + timedelta(hours=1), "asked by letter")
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.archives.read.SHOWN", timedelta(0))
-    monkeypatch.setattr("core.moderation.forget.SHOWN", timedelta(0))
+    monkeypatch.setattr("core.archives.read.INDEX_LAG", timedelta(0))
+    monkeypatch.setattr("core.moderation.forget.INDEX_LAG", timedelta(0))
 
 
 def mentions(db: Database, text: str) -> list[dict[str, Any]]:
@@ -155,7 +155,7 @@ def test_an_archive_under_way_is_gone_through_once_it_is_complete(db: Database, 
     twin.restore(WHO)
     late = begin_archive(db, twin.board, ALL_TIME, NOW + timedelta(minutes=30))
     write_archive(db, late, 0)
-    assert write.read_archive(db, late)
+    assert read_archive(db, late)
     forget_participant(db, boards, WHO, DEED)
     [(_, name, item)] = pending_jobs(db, Job.FORGET)
     assert not erase_from_archives(db, boards, name, item, 1e9)
