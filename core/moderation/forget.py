@@ -40,13 +40,8 @@ def forget_participant(db: Database, boards: Boards, participant_id: str, audit:
     its board, and a write unit more; for each record what `forget_name` does; then `erase_from_archives`.
     """
     check_id("participantId", participant_id)
-    job = add_job(
-        db,
-        Job.FORGET,
-        participant_hash(db, participant_id),
-        participant={"S": participant_id},
-        asked_at={"N": str(microseconds(audit.at))},
-    )
+    digest, asked_at = participant_hash(db, participant_id), str(microseconds(audit.at))
+    job = add_job(db, Job.FORGET, digest, participant={"S": participant_id}, asked_at={"N": asked_at})
     records = record(db, AuditAction.FORGET, audit, participant_id=participant_id, named=False)
     db.client.transact_write_items(TransactItems=[job, *records])
     removed = sum(_erase_entry(db, boards, item, audit) for item in participant_items(db, participant_id))

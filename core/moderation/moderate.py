@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.domain.entry_item import entry_from_item, is_entry
+from core.domain.entry_item import entry_from_item, entry_key, is_entry
 from core.domain.errors import EntryNotFound, Throttled
 from core.domain.keys import rank_shard, shard_of, split_standings
 from core.domain.model import Board, Entry
@@ -26,11 +26,8 @@ from core.storage.tables import TTL_ATTRIBUTE
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
 
-    from core.domain.entry_item import Key
-
 _ATTEMPTS = 20
-_KEY = frozenset({"participant", "standings"})
-_TOMBSTONE = _KEY | {"version", "removed_at", TTL_ATTRIBUTE}
+_TOMBSTONE = frozenset({"participant", "standings", "version", "removed_at", TTL_ATTRIBUTE})
 
 # What to do with an entry's item: `change` and `after` of `write_entry`, or None where nothing is to be done.
 _Decide = Callable[[Item], tuple[dict[str, Any], Item | None] | None]
@@ -121,7 +118,7 @@ def _moderate(
 
 def _change_entry(db: Database, board: Board, item: Item, decide: _Decide) -> tuple[Item, Item]:
     """Change an entry, or decide again if a submission came in between. Return it before and after."""
-    key: Key = {name: item[name] for name in _KEY}
+    key = entry_key(board, _period(item), item["participant"]["S"])
     for _ in range(_ATTEMPTS):
         decided = decide(item)
         if decided is None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.boards import Boards
 from core.counters.root import read_size
@@ -20,9 +20,6 @@ from core.ranking.top import read_top
 from core.storage.database import Database, batch_get
 from core.storage.parallel import run_all
 from core.storage.rank_index import read_run
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
 
 def size(db: Database, board: Board, period: str) -> int:
@@ -167,7 +164,7 @@ def participant_entries(
 def _participant_items(
     db: Database, participant_id: str, limit: int, after: str | None
 ) -> tuple[list[dict[str, Any]], bool]:
-    values: dict[str, AttributeValueTypeDef] = {":participant": {"S": participant_id}}
+    values: dict[str, Any] = {":participant": {"S": participant_id}}
     condition = "participant = :participant"
     if after is not None:
         condition += " AND standings > :after"

@@ -2,19 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.counters.guard import GUARD, guard_name, guard_value, not_counted, outdated
 from core.counters.nodes import Item, expiry, get_node, node_key
+from core.domain.entry_item import entry_key
 from core.domain.keys import split_standings
 from core.domain.model import Board
 from core.storage.clock import now_ms
 from core.storage.database import Database, batch_get
 from core.storage.rank_index import read_run
 from core.tree.changes import Change, is_ranked, latest, read_entry
-
-if TYPE_CHECKING:
-    from core.domain.entry_item import Key
 
 TOP_NODE = "top"
 TOP_KEPT = 26  # the top 25, and one more to see whether a tie goes on
@@ -41,10 +39,7 @@ class Top:
 
 
 def read_top(db: Database, standings: str, *, consistent: bool = False) -> Top | None:
-    """Read the materialised top, None before the first count.
-
-    Costs half a read unit (consistent: one) for each 4 KB.
-    """
+    """Read the materialised top, None before the first count: half a unit (consistent: one) for each 4 KB."""
     item = get_node(db, standings, TOP_NODE, consistent=consistent)
     return _top(item) if item else None
 
@@ -52,8 +47,9 @@ def read_top(db: Database, standings: str, *, consistent: bool = False) -> Top |
 def update_top(db: Database, shard_id: str, board: Board, standings: str, changes: Sequence[Change]) -> None:
     """Bring the materialised top up to one stream shard's changes.
 
-    Reads the top (a unit for each 4 KB) and writes it if it changes (a unit a KB). Reads the rank index if
-    entries leave the top and those behind it are not known; and once more a little later, since it may lag.
+    Costs reading the top (a unit for each 4 KB), and writing it if it changes (a unit a KB). The rank index
+    is read if entries leave the top and those behind it are not known; and once more a little later, since
+    it may lag.
     """
     guard = guard_name(shard_id)
     while True:
@@ -86,17 +82,11 @@ def renew_top(db: Database, board: Board, standings: str) -> None:
 
 
 def _replace(
-    db: Database,
-    board: Board,
-    standings: str,
-    item: Item,
-    top: Top,
-    recheck_at: int | None,
-    counted: dict[str, Any],
+    db: Database, board: Board, standings: str, item: Item, top: Top, recheck_at: int | None, counted: Item
 ) -> bool:
     """Write a top in the place of `item`. Return whether no other consumer was faster."""
     revision = item.get("revision", {"N": "0"})
-    guards = {name: value for name, value in item.items() if name.startswith(GUARD)} | counted
+    guards = {name: value for name, value in {**item, **counted}.items() if name.startswith(GUARD)}
     for name in outdated(guards, now_ms()):
         del guards[name]
     try:
@@ -124,7 +114,8 @@ def _read_best(db: Database, board: Board, standings: str, known: Top) -> Top:
 
     Costs reading the index, and a consistent read of each entry that differs.
     """
-    found = read_run(db, board, split_standings(standings)[1], TOP_KEPT)
+    period = split_standings(standings)[1]
+    found = read_run(db, board, period, TOP_KEPT)
     whole = len(found) < TOP_KEPT
     last = None if whole else _rank_key(found[-1])
     indexed = {item["participant"]["S"]: item for item in found if item["standings"]["S"] == standings}
@@ -134,7 +125,7 @@ def _read_best(db: Database, board: Board, standings: str, known: Top) -> Top:
         for participant in sorted(indexed.keys() | kept.keys())
         if indexed.get(participant, {}).get("version") != kept.get(participant, {}).get("version")
     ]
-    keys: list[Key] = [{"participant": {"S": one}, "standings": {"S": standings}} for one in differing]
+    keys = [entry_key(board, period, participant) for participant in differing]
     items = [item for participant, item in indexed.items() if participant not in differing]
     items += batch_get(db, db.tables.scores, keys, consistent=True)
     entries = (read_entry(standings, item) for item in items)

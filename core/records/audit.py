@@ -199,18 +199,11 @@ def _put_secret(db: Database, record_id: str, secret: bytes) -> bool:
 
 
 def _read(board_id: str | None, item: Mapping[str, Any]) -> AuditRecord:
-    def text(name: str) -> str | None:
-        return str(item[name]["S"]) if name in item else None
-
-    return AuditRecord(
-        at=datetime.fromisoformat(item["record_id"]["S"].partition("#")[0]),
-        action=AuditAction(item["action"]["S"]),
-        actor=item["actor"]["S"],
-        board_id=board_id,
-        participant_id=text("participant"),
-        participant_hash=text("participant_hash"),
-        reason=text("reason"),
-    )
+    at = datetime.fromisoformat(item["record_id"]["S"].partition("#")[0])
+    names = ("participant", "participant_hash", "reason")
+    participant_id, digest, reason = (item[name]["S"] if name in item else None for name in names)
+    action, actor = AuditAction(item["action"]["S"]), item["actor"]["S"]
+    return AuditRecord(at, action, actor, board_id, participant_id, digest, reason)
 
 
 def _record_set(board_id: str | None) -> str:

@@ -47,16 +47,10 @@ def query_records(
     db: Database, record_set: str, *, prefix: str = "", keys_only: bool = False
 ) -> Iterator[Item]:
     """Yield records whose id starts with `prefix`, in order, consistently: a read unit for each 4 KB."""
-    values: dict[str, AttributeValueTypeDef] = {":set": {"S": record_set}}
-    condition = "record_set = :set"
-    if prefix:
-        condition += " AND begins_with(record_id, :prefix)"
-        values[":prefix"] = {"S": prefix}
     return query_all(
         db,
         TableName=db.tables.records,
-        KeyConditionExpression=condition,
-        ExpressionAttributeValues=values,
+        **_condition(record_set, "begins_with(record_id, :id)", prefix),
         ConsistentRead=True,
         **({"ProjectionExpression": "record_set, record_id"} if keys_only else {}),
     )
@@ -74,18 +68,22 @@ def newest_page(
 
     Costs half a read unit for each 4 KB.
     """
-    values: dict[str, AttributeValueTypeDef] = {":set": {"S": record_set}}
-    condition = "record_set = :set"
-    if next_token is not None:
-        condition += " AND record_id < :before"
-        values[":before"] = {"S": decode_token(listing, next_token).decode()}
+    before = "" if next_token is None else decode_token(listing, next_token).decode()
     answer = db.client.query(
         TableName=db.tables.records,
-        KeyConditionExpression=condition,
-        ExpressionAttributeValues=values,
+        **_condition(record_set, "record_id < :id", before),
         ScanIndexForward=False,
         Limit=limit,
     )
     items = answer["Items"]
     more = "LastEvaluatedKey" in answer
     return items, encode_token(listing, items[-1]["record_id"]["S"].encode()) if more else None
+
+
+def _condition(record_set: str, on_id: str, record_id: str) -> dict[str, Any]:
+    """Return the key condition of a record set, with `on_id` besides if a `record_id` is given."""
+    condition, values = "record_set = :set", {":set": {"S": record_set}}
+    if record_id:
+        condition += f" AND {on_id}"
+        values[":id"] = {"S": record_id}
+    return {"KeyConditionExpression": condition, "ExpressionAttributeValues": values}
