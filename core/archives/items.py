@@ -112,7 +112,7 @@ def put_header(db: Database, header: ArchiveHeader) -> "TransactWriteItemTypeDef
 
 
 def put_progress(db: Database, name: str, progress: Progress) -> "TransactWriteItemTypeDef":
-    """Return the write that moves an archive on, if no other process has since the version before."""
+    """Return the write of progress, on condition that the version before it is the stored one."""
     attributes: dict[str, AttributeValueTypeDef] = {}
     for field, value in asdict(progress).items():
         if value is not None:

@@ -52,7 +52,7 @@ def hide_entry(db: Database, board: Board, participant_id: str, audit: AuditCont
 
 
 def restore_entry(db: Database, board: Board, participant_id: str, audit: AuditContext) -> Entry:
-    """Give a hidden participant's entries their places back; score and achievedAt are as they were.
+    """Restore the places of a hidden participant's entries; score and achievedAt are as they were.
 
     Returns the all-time entry, or the first there is.
 

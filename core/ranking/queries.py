@@ -187,8 +187,8 @@ def _placed(
 ) -> list[Entry]:
     """Return the first `limit` entries of an unbroken run in rank order, each with its place in the run.
 
-    Entries behind the limit, and the one `before` the run, only show whether ties go on there. If the run
-    does not start the board and `before` is not known, a tie at its start is taken to go on.
+    Entries behind the limit, and the one `before` the run, only show whether ties go on there. With `before`
+    not known, the tie at the run's start is open unless the run starts the board.
     """
     ends_board = len(run) <= limit
     anchor = None if starts_board or not run else run[0].rank_key

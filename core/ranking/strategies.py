@@ -141,7 +141,7 @@ def by_ladder(db: Database, board: Board, period: str, rungs: Rungs, cuts: Seque
 
 
 def by_interpolation(rungs: Rungs, cuts: Sequence[bytes]) -> Counted:
-    """Find each cut's leaf in memory and take its share of the leaf, as if entries were spread evenly."""
+    """Find each cut's leaf in memory and interpolate in it, as if its entries were spread evenly."""
     return Counted({cut: _interpolate(rungs.find(cut), cut) for cut in cuts}, rungs.total, rungs.as_of)
 
 
