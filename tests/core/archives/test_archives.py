@@ -181,18 +181,8 @@ def test_an_archive_is_not_readable_before_it_is_complete(db: Database, boards: 
     check_archive(db, name, twin.oracle)
 
 
-def test_two_processes_may_write_one_archive(
-    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As when a scheduled run has not ended when the next one starts, while scores move."""
-    twin = Twin.make(db, boards, peak_writes_per_second=1)
-    for number in range(14):
-        twin.submit(f"p{number:02}", number)
-    name = begin_archive(db, twin.board, ALL_TIME, NOW)
-    others: list[Callable[[], object]] = [
-        lambda: write_archive(db, name, 0),
-        lambda: twin.submit("p13", 40, at=1),
-    ] * 2
+def interrupt_reads(monkeypatch: pytest.MonkeyPatch, others: list[Callable[[], object]]) -> None:
+    """Make one of these calls, the last one first, between each read of the index and what is made of it."""
 
     def read_while_others_work(*arguments: Any, **named: Any) -> Any:
         found = read_run(*arguments, **named)
@@ -201,12 +191,56 @@ def test_two_processes_may_write_one_archive(
         return found
 
     monkeypatch.setattr(write, "read_run", read_while_others_work)
+
+
+def test_two_processes_may_write_one_archive(
+    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a scheduled run has not ended when the next one starts, while scores move."""
+    twin = Twin.make(db, boards, peak_writes_per_second=1)
+    for number in range(14):
+        twin.submit(f"p{number:02}", number)
+    name = begin_archive(db, twin.board, ALL_TIME, NOW)
+    interrupt_reads(
+        monkeypatch, [lambda: write_archive(db, name, 0), lambda: twin.submit("p13", 40, at=1)] * 2
+    )
     write_archive(db, name, FOR_EVER)
     found = archive_entries(db, name, 100)
     assert [entry.participant_id for entry, _ in found.items] == [
         f"p{number:02}" for number in range(13, -1, -1)
     ]
     assert [rank.rank for _, rank in found.items] == list(range(1, 15))
+
+
+def test_a_process_that_falls_behind_does_not_undo_what_others_wrote(
+    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twin = Twin.make(db, boards)
+    for number in range(14):
+        twin.submit(f"p{number:02}", number)
+    name = begin_archive(db, twin.board, ALL_TIME, NOW)
+    interrupt_reads(monkeypatch, [lambda: write_archive(db, name, FOR_EVER)])
+    archive = write_archive(db, name, 0)
+    assert listed(twin) == [archive]
+    check_archive(db, name, twin.oracle)
+
+
+def test_an_entry_that_moves_down_before_another_process_writes_is_archived(
+    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The slower process has read it at its earlier place, the faster one writes the chunk without it."""
+    twin = Twin.make(db, boards, policy=ScorePolicy.LATEST)
+    for number in range(14):
+        twin.submit(f"p{number:02}", number)
+    name = begin_archive(db, twin.board, ALL_TIME, NOW)
+
+    def move_down_and_write() -> None:
+        twin.submit("p11", -1, at=1)
+        write_archive(db, name, 0)
+
+    interrupt_reads(monkeypatch, [move_down_and_write])
+    write_archive(db, name, FOR_EVER)
+    check_archive(db, name, twin.oracle)
 
 
 def test_an_entry_that_moves_down_meanwhile_is_archived_once(db: Database, boards: Boards) -> None:
