@@ -24,7 +24,7 @@ from core.domain.keys import split_standings
 from core.domain.model import Board, CounterMode
 from core.domain.periods import is_expired
 from core.notifications.movers import record_movers
-from core.ranking.top import follow_top
+from core.ranking.top import update_top
 from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.storage.parallel import run_all
@@ -122,7 +122,7 @@ def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes:
     ]
     calls: list[Callable[[], bool | None]] = [
         partial(record_movers, db, shard_id, board, standings, changes),
-        partial(follow_top, db, shard_id, board, standings, changes),
+        partial(update_top, db, shard_id, board, standings, changes),
     ]
     trees = Trees(db)
     if board.counter_mode is CounterMode.STREAM:

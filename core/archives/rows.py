@@ -1,7 +1,7 @@
-"""The rows of an archive, packed into items: who stands where, and from where to where equals stand. Pure.
+"""The rows of an archive and their codec. Pure.
 
-A chunk holds up to 500 rows, compressed. A row holds no rank: its position is the chunk's first one and its
-own place in it, and its rank follows from where the run of equal scores begins that it is in.
+A chunk holds up to 500 rows, compressed. A row holds neither position nor rank: its position is the chunk's
+first one plus its index in the chunk, its rank one more than the position at which its tie begins.
 """
 
 import json
@@ -18,12 +18,12 @@ from core.domain.model import Board, Entry, Rank, RankStrategy
 
 CHUNK_ROWS = 500
 CHUNK_BYTES = 300_000  # before compression; an item holds 400 KB
-_NOBODY = ""  # no participant has an empty id
+_NOBODY = ""  # no participant's id is empty
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row. A participant who was forgotten is nobody: their score and place stay."""
+    """One archived entry. A forgotten participant's has score and place, and nothing that names them."""
 
     participant_id: str
     score: tuple[int, ...]
@@ -68,14 +68,15 @@ def entry_of(board: Board, period: str, row: Row) -> Entry:
 
 
 def rank_of(board: Board, position: int, tie: tuple[int, int], total: int, taken_at: datetime) -> Rank:
-    """Give the rank at a position (from 0), whose equals stand from `tie`'s first to before its last."""
-    rank = tie[0] + 1
+    """Return the rank at a position (from 0); `tie` is the half-open range of positions of equal score."""
+    tie_start, tie_end = tie
+    rank = tie_start + 1
     bucket, bucket_from, bucket_to = find_bucket(board.rank_buckets, rank, total)
     return Rank(
         rank=rank,
         position=position + 1,
         total=total,
-        percentile=100 * (total - tie[1]) / total,
+        percentile=100 * (total - tie_end) / total,
         bucket=bucket,
         bucket_from=bucket_from,
         bucket_to=bucket_to,
@@ -85,28 +86,3 @@ def rank_of(board: Board, position: int, tie: tuple[int, int], total: int, taken
         as_of=taken_at,
         strategy=RankStrategy.INDEX,
     )
-
-
-@dataclass
-class Ties:
-    """Runs of equal scores, as entries go by in order: the run under way, and at which position it began.
-
-    `width` is how many bytes of a rank key hold the score; `score` is None before the first entry.
-    """
-
-    width: int
-    score: bytes | None
-    start: int
-
-    def start_of(self, key: bytes, position: int) -> int:
-        """Say where the run begins that the next entry is in."""
-        return self.start if key[: self.width] == self.score else position
-
-    def see(self, key: bytes, position: int) -> list[tuple[int, int]]:
-        """Go on to the next entry; gives from where to where the run went that it ends, if any."""
-        score = key[: self.width]
-        if score == self.score:
-            return []
-        ended = [] if self.score is None else [(self.start, position)]
-        self.score, self.start = score, position
-        return ended

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from core.archives.items import listing, split_archive_id
 from core.archives.read import listed_archives
-from core.archives.write import board_of, listing
 from core.counters.nodes import partitions, query_nodes
 from core.domain.board import board_from_json
 from core.domain.entry_item import entry_key
@@ -105,9 +105,11 @@ def _ranked(db: Database, partition: str, standings: str) -> Iterator[str]:
 
 def _others(db: Database, board: Board) -> Iterator[tuple[str, list["Key"]]]:
     """Give the keys of all else that is a board's, some at a time, each with its table."""
-    archives = [name for name, _ in listed_archives(db, board.id, board.generation)]
+    archives = [archive.id for archive in listed_archives(db, board.id, board.generation)]
     pending = [
-        name for _, name, _ in pending_jobs(db, Job.ARCHIVE) if board_of(name) == (board.id, board.generation)
+        name
+        for _, name, _ in pending_jobs(db, Job.ARCHIVE)
+        if split_archive_id(name)[::2] == (board.id, board.generation)
     ]
     kept = [
         *archives,

@@ -11,9 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-from core.archives.read import archive_entries
-from core.archives.write import read_archive
-from core.domain.errors import ArchiveNotFound
+from core.archives.read import archive_entries, read_complete
 from core.domain.limits import MAX_PAGE
 from core.domain.model import Board, Entry, Page
 from core.domain.pages import every_item
@@ -90,11 +88,8 @@ def _source(stack: Stack, args: argparse.Namespace) -> tuple[Board, int, ReadPag
             size(stack.db, board, period),
             lambda token: entries(stack.db, board, period, MAX_PAGE, token),
         )
-    found = read_archive(stack.db, args.archive) if args.archive else None
-    if found is None or "size" not in found[1]:
-        raise ArchiveNotFound(f"there is no archive {args.archive!r}, or it is still being written")
-    about, state = found
-    return about.board, int(state["size"]["N"]), lambda token: _archived(stack.db, args.archive, token)
+    header, count, _ = read_complete(stack.db, args.archive)
+    return header.board, count, lambda token: _archived(stack.db, args.archive, token)
 
 
 def _archived(db: Database, name: str, token: str | None) -> Page[Entry]:

@@ -317,14 +317,14 @@ def test_an_order_that_cannot_be_counted_stops_no_other(
 ) -> None:
     """Should our own code fail on one board, all others go on, and someone is told."""
     broken, sound, stream = Twin.make(db, boards), Twin.make(db, boards), Stream(db, boards)
-    follow = materialised.follow_top
+    follow = materialised.update_top
 
     def fail(*arguments: Any) -> None:
         if arguments[3] == broken.standings:
             raise IndexError("list index out of range")
         follow(*arguments)
 
-    monkeypatch.setattr("core.stream.follow_top", fail)
+    monkeypatch.setattr("core.stream.update_top", fail)
     for twin in (broken, sound):
         twin.submit("p", 1)
     stream.give()

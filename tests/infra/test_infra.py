@@ -211,8 +211,8 @@ def test_maintenance_may_do_what_it_does(
 def test_maintenance_does_its_chores_with_what_it_may(
     db: Database, boards: Boards, used: Used, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.archives.read.SHOWN", timedelta(0))
-    monkeypatch.setattr("core.moderation.forget.SHOWN", timedelta(0))
+    monkeypatch.setattr("core.archives.read.INDEX_LAG", timedelta(0))
+    monkeypatch.setattr("core.moderation.forget.INDEX_LAG", timedelta(0))
     long_ago = AuditContext("ops", datetime(2026, 1, 1, tzinfo=UTC))
     stays, goes = (Twin.make(db, boards, periods=["ALL_TIME", "DAILY"]) for _ in range(2))
     for twin in (stays, goes):
