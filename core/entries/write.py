@@ -114,7 +114,7 @@ def _node_updates(
     partition = random.choice(partitions(board, standings))
     sets = {"as_of": {"N": str(now_ms())}, **expiry(board, standings)}
     updates: list[TransactWriteItemTypeDef] = []
-    for (tree, path), steps in Trees(db).steps(board, standings, [change]).items():
+    for (tree, path), steps in Trees(db, board, standings).steps([change]).items():
         moved = Counter[int]()
         for step in steps:
             moved[step.child] += step.by

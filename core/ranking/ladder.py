@@ -52,8 +52,7 @@ def _refresh(db: Database, board: Board, standings: str) -> None:
 
 def _load(db: Database, board: Board, standings: str) -> Rungs:
     loaded_at, read_at = time.monotonic(), datetime.now(UTC)
-    trees = Trees(db)
-    known = load_tree(db, board, standings, trees.current(standings))
+    known = load_tree(db, board, standings, Trees(db, board, standings).current())
     lows, before, total = [], [], 0
     for leaf, count in leaves(known):
         lows.append(leaf.low)

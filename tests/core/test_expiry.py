@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from core.boards import Boards
+from core.counters.directory import change_directory
 from core.counters.growing import growing, mark_growing
 from core.domain.keys import standings_key
 from core.domain.model import Board, CounterMode, Retention
@@ -78,7 +79,7 @@ def test_every_item_of_a_period_goes_with_it_and_none_of_all_time(
     for period, twin in made.twins.items():
         assert grower.grow(twin) > 1
         twin.check(page_sizes=[5], participants=["p3"])
-        rebuilds._begin(db, made.board, twin.standings)
+        change_directory(db, made.board, twin.standings, rebuilds._with_new_tree)
         at = expires_at(made.board, period)
         expected = None if at is None else {"N": str(int(at.timestamp()))}
         tables = (db.tables.scores, db.tables.counters)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.counters import known_trees, root
-from core.counters.known_trees import LEAD, TRUST, Trees
+from core.counters.known_trees import ANNOUNCEMENT_LEAD, CACHE_TTL, Trees
 from core.counters.whole_tree import load_tree
 from core.storage import clock as clock_module
 from core.tree import shape, split
@@ -67,13 +67,13 @@ class Grower:
             if not grow(twin.db, twin.board, twin.standings):
                 return levels(twin)
             self.drain()
-            self.clock.advance(LEAD + TRUST)
+            self.clock.advance(ANNOUNCEMENT_LEAD + CACHE_TTL)
         raise AssertionError("it grows and grows")
 
 
 def levels(twin: Twin) -> int:
     """Say how many levels of nodes readers use."""
-    tree = Trees(twin.db).current(twin.standings)
+    tree = Trees(twin.db, twin.board, twin.standings).current()
     known = load_tree(twin.db, twin.board, twin.standings, tree)
     used = [path for path in known if all(path[at] in known[path[:at]][0].settled for at in range(len(path)))]
     return 1 + max(len(path) for path in used)

@@ -10,6 +10,7 @@ import pytest
 
 from core import stream
 from core.boards import Boards
+from core.counters.directory import read_directory
 from core.domain import rank_key
 from core.domain.board import define_board
 from core.domain.entry_item import entry_key
@@ -182,6 +183,9 @@ class Life:
         tables = self.world.database.tables
         self.world.database.client.batch_write_item(RequestItems={tables.scores: puts})
         self.drain()
+
+    def tree_in_use(self) -> int:
+        return read_directory(self.world.database, self.standings).current
 
     def drain(self) -> int:
         """Count all that the stream holds, what counting makes of it included; gives how many records."""

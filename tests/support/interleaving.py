@@ -31,7 +31,7 @@ T = TypeVar("T")
 START = 1_800_000_000_000  # milliseconds since 1970
 _FREE = frozenset({"exceptions", "meta"})  # no requests
 _UNDER_WAY = (
-    known_trees.LEAD - known_trees.TRUST - 500
+    known_trees.ANNOUNCEMENT_LEAD - known_trees.CACHE_TTL - 500
 )  # as long as an announcement may take: the tree's one assumption
 
 

@@ -46,8 +46,8 @@ def test_a_tree_that_goes_while_its_nodes_are_read_is_not_read_for_ever(
 ) -> None:
     """On a board of two levels from the start, another thread hears of a rebuild in between."""
     twin = Twin.make(db, boards, expected_size=100_000)
-    known = Trees(db)
-    assert known.current(twin.standings) == 0
+    trees = Trees(db, twin.board, twin.standings)
+    assert trees.current() == 0
     use_tree_1(db, twin.standings)
     read = known_trees.get_node
     reads: list[str] = []
@@ -56,19 +56,19 @@ def test_a_tree_that_goes_while_its_nodes_are_read_is_not_read_for_ever(
         reads.append(name)
         assert len(reads) < _MANY, reads[-6:]
         if len(reads) == 1:
-            known.current(standings)  # another thread's
+            trees.current()  # another thread
         return read(of, standings, name, consistent=consistent)
 
     monkeypatch.setattr(known_trees, "get_node", slowly)
     if ask == "reading":
-        assert known.locate(twin.board, twin.standings, [b"\x80" * 8])[0] == 1
+        assert trees.locate([b"\x80" * 8])[0] == 1
     elif ask == "counting":
         image = {"rank_key": {"B": b"\x80" * 8}, "rank_shard": {"S": f"{twin.standings}#0"}}
         change = known_trees.Change(1, NOW, twin.standings, "p", None, image)
-        assert {tree for tree, _ in known.steps(twin.board, twin.standings, [change])} <= {1}
+        assert {tree for tree, _ in trees.steps([change])} <= {1}
     else:
-        with pytest.raises(known_trees.Gone):
-            known.stretch(twin.board, twin.standings, 0, (0x78,), 3)
+        with pytest.raises(known_trees.TreeReplaced):
+            trees.child_range(0, (0x78,), 3)
 
 
 def test_a_reader_is_not_left_with_a_tree_that_another_thread_knows_to_be_gone(
@@ -96,7 +96,7 @@ def test_a_reader_is_not_left_with_a_tree_that_another_thread_knows_to_be_gone(
     read = strategies.get_nodes
 
     def meanwhile(*args: Any, **named: Any) -> Any:
-        Trees(db).current(life.standings)  # another thread's
+        Trees(db, life.board, life.standings).current()  # another thread's
         return read(*args, **named)
 
     monkeypatch.setattr(strategies, "get_nodes", meanwhile)
@@ -132,12 +132,13 @@ def test_an_entry_is_seen_to_be_late_though_another_thread_forgot_the_trees(
         ExpressionAttributeNames={"#1": "1"},
         ExpressionAttributeValues={":born": {"N": "1000"}},
     )
-    known = Trees(db)
-    known.steps(twin.board, twin.standings, [change])
-    assert known.late(twin.board, twin.standings, [change]) == [(change, 1000)]
-    known.steps(twin.board, twin.standings, [change])
+    trees = Trees(db, twin.board, twin.standings)
+    trees.steps([change])
+    assert trees.late_entries([change]) == [("p", b"\x80" * 8, 1000)]
+    trees.steps([change])
     db.cache(CounterCache).trees.clear()
-    assert known.late(twin.board, twin.standings, [change]) == [(change, 1000)]
+    assert trees.late_entries([change]) == [("p", b"\x80" * 8, 1000)]
+    assert Trees(db, twin.board, twin.standings).late_entries([change]) == [("p", b"\x80" * 8, 1000)]
 
 
 def test_boards_are_not_remembered_without_end(db: Database) -> None:
@@ -150,11 +151,13 @@ def test_boards_are_not_remembered_without_end(db: Database) -> None:
 
 def test_the_edges_of_a_tree_that_is_gone_are_forgotten(db: Database, boards: Boards) -> None:
     twin = Twin.make(db, boards)
-    known = Trees(db)
-    known.current(twin.standings)
-    item = {**node_key(twin.standings, "edges0:05"), "edges": {"B": nodes.pack_edges([b"x"])}}
-    known.learn_edges(twin.standings, 0, [{**item, "born": {"N": "7"}}])
-    assert db.cache(CounterCache).trees_of(twin.standings).edges == {(0, (5,)): ((b"x",), 7)}
+    trees = Trees(db, twin.board, twin.standings)
+    trees.current()
+    edges = {"edges": {"B": nodes.pack_edges([b"x"])}, "born": {"N": "7"}}
+    node = trees.remember_node(0, (5,), {}, edges=edges)
+    assert (node.edges, node.born) == ((b"x",), 7)
+    assert trees.remember_node(0, (5,), {}) == node
+    assert db.cache(CounterCache).trees_of(twin.standings).nodes == {0: {(5,): node}}
     use_tree_1(db, twin.standings)
-    assert known.current(twin.standings) == 1
-    assert not db.cache(CounterCache).trees_of(twin.standings).edges
+    assert trees.current() == 1
+    assert not db.cache(CounterCache).trees_of(twin.standings).nodes

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.counters.known_trees import AHEAD
+from core.counters.known_trees import MAX_CLOCK_SKEW
 from core.storage.database import Database
 from core.stream import process
 from core.submissions.submit import Submission, submit_score
@@ -30,7 +30,7 @@ def test_an_entry_from_too_far_ahead_leaves_no_trace_though_its_time_comes_meanw
     ahead = life.world.add(
         "writer",
         lambda writer: submit_score(writer.db, life.board, Submission("p20", ["3"]), now=instant(life.world)),
-        skew=AHEAD + 3_000,
+        skew=MAX_CLOCK_SKEW + 3_000,
     )
     life.world.run([ahead])
     db, boards = life.world.connect()

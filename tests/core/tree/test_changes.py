@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.boards import Boards
-from core.counters.known_trees import LEAD, TRUST
+from core.counters.known_trees import ANNOUNCEMENT_LEAD, CACHE_TTL
 from core.domain.entry_item import entry_key
 from core.domain.keys import rank_shard
 from core.domain.limits import MAX_METADATA_BYTES
@@ -107,7 +107,7 @@ def test_a_batch_counts_what_is_sound_and_reports_how_much_is_not(
     refused = sum(map(is_poison, records))
     batch = [*records[:2], RECORD, *records[2:]]
     report = process(db, boards, "shard", batch)
-    assert (report.counted, report.refused) == (len(batch) - refused, refused)
+    assert (report.counted, report.set_aside) == (len(batch) - refused, refused)
 
 
 def is_poison(record: Any) -> bool:
@@ -156,7 +156,7 @@ def test_strangers_items_in_a_growing_leaf_hold_up_nobody(
         db.client.put_item(TableName=db.tables.scores, Item=item)
     drain()
     grow(db, twin.board, twin.standings)
-    grower.clock.advance(LEAD + TRUST)
+    grower.clock.advance(ANNOUNCEMENT_LEAD + CACHE_TTL)
     for item in strange[1::2]:
         db.client.put_item(TableName=db.tables.scores, Item=item)
     grower.grow(twin)

@@ -150,7 +150,7 @@ def test_a_stranger_in_the_index_is_reported_and_neither_mended_nor_waited_for(s
     assert {one.off for one in found if one.where != TOP_NODE} == {-1}
     rebuilt(life)
     life.drain()
-    assert Trees(life.world.database).current(life.standings) == 0  # the new counters were no better
+    assert life.tree_in_use() == 0  # the new counters were no better
     assert trees_of(life) == {"0"}
     client.delete_item(
         TableName=table, Key={"participant": {"S": "stranger"}, "standings": {"S": "elsewhere#all-time#1"}}
@@ -242,7 +242,7 @@ def test_a_rebuild_that_dies_anywhere_is_run_again_and_ends_exact(start: Start, 
     assert trees_of(life) == {"1"}
     step = max(1, requests // (12 if mode is CounterMode.STREAM else 5))
     for number in range(0, requests, step):
-        current = Trees(life.world.connect()[0]).current(life.standings)
+        current = life.tree_in_use()
         add(life, node_name(current, ()), "c3f", 5)
         rebuilt(life, dies_at=(number, ("before", "after")[number // step % 2]))
         assert life.calm_down() == [], number
@@ -269,12 +269,12 @@ def test_a_rebuild_without_a_consumer_gives_up_and_leaves_all_as_it_was(start: S
     db, _ = life.world.connect()
     report = rebuild(db, life.board, life.standings)
     assert report.drifts
-    assert Trees(db).current(life.standings) == 0
+    assert life.tree_in_use() == 0
     life.drain()
     assert trees_of(life) == {"0"}
     assert life.calm_down() == []
     rebuilt(life)
-    assert Trees(db).current(life.standings) == 2  # no number is ever given twice
+    assert life.tree_in_use() == 2  # no number is ever given twice
     assert life.calm_down() == []
 
 
@@ -282,14 +282,14 @@ def test_a_reader_that_knows_the_old_tree_finds_the_new_one(start: Start) -> Non
     life = start()
     db, _ = life.world.connect()
     cuts = sorted(entry.key for entry in life.entries())
-    trees = Trees(db)
-    assert trees.locate(life.board, life.standings, cuts)[0] == 0
+    trees = Trees(db, life.board, life.standings)
+    assert trees.locate(cuts)[0] == 0
     rebuilt(life)
     [item] = nodes.get_nodes(db, life.board, life.standings, [TREES_NODE]).values()
-    assert trees.learn_current(life.standings, 0, item)
-    assert not trees.learn_current(life.standings, 1, item)
-    assert not trees.learn_current(life.standings, 1, {})  # an old read, from before the first rebuild
-    number, leaves = trees.locate(life.board, life.standings, cuts)
+    assert trees.is_replaced(0, item)
+    assert not trees.is_replaced(1, item)
+    assert not trees.is_replaced(1, {})  # an old read, from before the first rebuild
+    number, leaves = trees.locate(cuts)
     assert number == 1
     assert len(leaves) == len(cuts)
 
@@ -324,8 +324,8 @@ def test_a_board_that_is_deleted_and_made_again_starts_empty_and_mixes_with_noth
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (known_trees, growth, rebuilds):
-        monkeypatch.setattr(module, "LEAD", 600)
-        monkeypatch.setattr(module, "TRUST", 300)
+        monkeypatch.setattr(module, "ANNOUNCEMENT_LEAD", 600)
+        monkeypatch.setattr(module, "CACHE_TTL", 300)
     monkeypatch.setattr(checks, "_PAUSE", 0.1)
 
 
@@ -366,7 +366,7 @@ def test_a_rebuild_while_threads_write_ends_exact(db: Database, boards: Boards) 
     assert progress
     assert progress[-1][0] == progress[-1][1] >= 40
     assert check(db, twin.board, twin.standings, patience=10).drifts == ()
-    assert Trees(db).current(twin.standings) == 1
+    assert Trees(db, twin.board, twin.standings).current() == 1
 
 
 @pytest.mark.usefixtures("consumed")

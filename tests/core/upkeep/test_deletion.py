@@ -143,7 +143,7 @@ def test_dying_anywhere_and_deleting_again_ends_complete(db: Database, boards: B
 def test_large_boards_go_in_bounded_steps(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deletion, "_AT_ONCE", 10)
+    monkeypatch.setattr(deletion, "_BATCH", 10)
     twin = Twin.make(db, boards, peak_writes_per_second=1)
     for number in range(35):
         submit_to(db, twin.board, f"p{number}", (number,), NOW)

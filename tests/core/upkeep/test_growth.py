@@ -7,7 +7,7 @@ import pytest
 
 from core.counters import growing as growing_list
 from core.counters.growing import growing, mark_growing
-from core.counters.known_trees import AHEAD, LEAD, TRUST
+from core.counters.known_trees import ANNOUNCEMENT_LEAD, CACHE_TTL, MAX_CLOCK_SKEW
 from core.counters.nodes import node_key
 from core.domain.entry_item import entry_key
 from core.domain.keys import rank_shard, shard_of
@@ -57,7 +57,7 @@ def grow_out(life: Life, steps: int = 40) -> None:
     for _ in range(steps):
         if not grow(db, life.board, life.standings):
             return
-        life.world.now += LEAD
+        life.world.now += ANNOUNCEMENT_LEAD
         life.drain()
     raise AssertionError("it grows and grows")
 
@@ -120,11 +120,11 @@ def test_a_tree_that_cannot_grow_stops_no_other(start: Start, monkeypatch: pytes
         fill(life)
     db, boards = sound.world.connect()
     assert grow_all(db, boards) == 2
-    sound.world.now += LEAD + TRUST
+    sound.world.now += ANNOUNCEMENT_LEAD + CACHE_TTL
     for _ in range(9):
         grow_all(db, boards)
         sound.drain()
-        sound.world.now += LEAD
+        sound.world.now += ANNOUNCEMENT_LEAD
     assert sound.recount().depth == 2
     assert grow_all(db, boards) == 1
 
@@ -208,7 +208,7 @@ def test_a_write_that_is_under_way_while_a_node_settles_is_counted_in_it(
     life.world.hold(writer, operation, life.world.database.tables.scores)
     db, _ = life.world.connect()
     grow(db, life.board, life.standings)
-    life.world.now += LEAD
+    life.world.now += ANNOUNCEMENT_LEAD
     comes_at = life.world.now + late_by
     while life.world.now < comes_at:
         grow(db, life.board, life.standings)
@@ -223,8 +223,8 @@ def test_a_write_that_is_under_way_while_a_node_settles_is_counted_in_it(
     ("claimed", "waits"),
     [
         pytest.param(3_000, True, id="three seconds ahead"),
-        pytest.param(AHEAD - 100, True, id="almost too far ahead"),
-        pytest.param(AHEAD + 2_000, False, id="too far ahead"),
+        pytest.param(MAX_CLOCK_SKEW - 100, True, id="almost too far ahead"),
+        pytest.param(MAX_CLOCK_SKEW + 2_000, False, id="too far ahead"),
         pytest.param(3_600_000, False, id="an hour ahead"),
         pytest.param(10**14, False, id="in microseconds"),
         pytest.param("9.9E+125", False, id="in no unit"),
@@ -246,7 +246,7 @@ def test_an_entry_that_claims_any_time_is_counted_soon_and_leaves_no_trace(
     put(life, "strange", claimed)
     before = life.world.now
     life.drain()
-    assert life.world.now - before <= (AHEAD if waits else 0)
+    assert life.world.now - before <= (MAX_CLOCK_SKEW if waits else 0)
     life.participants.add("strange")
     assert life.recount().wrong == []
     db, _ = life.world.connect()
@@ -292,7 +292,7 @@ def test_a_node_that_is_announced_too_late_is_never_used_wrongly(start: Start, m
     knowing, boards = life.world.connect()  # a process that knows the tree from before
     grower = life.world.add("grower", life.grow_out)
     life.world.hold(grower, "transact_write_items", "edges")
-    life.world.now += LEAD + 500
+    life.world.now += ANNOUNCEMENT_LEAD + 500
     submit_score(knowing, life.board, Submission("early", ["1"]), now=instant(life.world))
     life.deliveries.drain(knowing, boards)
     grower.go_on()
@@ -301,7 +301,7 @@ def test_a_node_that_is_announced_too_late_is_never_used_wrongly(start: Start, m
     for _ in range(20):
         life.drain()
         grow(db, life.board, life.standings)
-        life.world.now += LEAD
+        life.world.now += ANNOUNCEMENT_LEAD
     assert life.recount().unsettled == 1
     assert check(db, life.board, life.standings, patience=0).drifts == ()
     grower.go_on("over")

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from core.counters.known_trees import Trees
 from core.moderation.moderate import remove_entry
 from core.ranking.top import Top
 from core.storage.database import Database
@@ -32,7 +31,7 @@ def test_a_rebuild_that_ends_leaves_alone_one_that_has_just_begun(life: Life) ->
     def again(process: Process) -> None:
         reports.append(rebuild(process.db, life.board, life.standings))
 
-    while Trees(world.connect()[0]).current(life.standings) == 0 or first.wakes_at <= world.now:
+    while life.tree_in_use() == 0 or first.wakes_at <= world.now:
         assert not first.finished
         world.now += 100
         for process in (first, consumer):
@@ -42,7 +41,7 @@ def test_a_rebuild_that_ends_leaves_alone_one_that_has_just_begun(life: Life) ->
     second = world.add("second", again)
     world.run([first, second])
     assert [report.drifts for report in reports] == [()]
-    assert Trees(world.connect()[0]).current(life.standings) == 2
+    assert life.tree_in_use() == 2
     assert life.calm_down() == []
 
 
@@ -120,6 +119,6 @@ def test_a_rebuild_under_load_uses_no_counters_that_nobody_counts(life: Life, co
     if counted:
         world.add("consumer", life.deliveries.consume, weight=3)
     world.run([rebuilder])
-    assert Trees(world.connect()[0]).current(life.standings) == counted
+    assert life.tree_in_use() == counted
     assert bool(reports[0].drifts) is not counted
     assert life.calm_down() == []
