@@ -74,18 +74,13 @@ def process(db: Database, boards: Boards, shard_id: str, records: Sequence[Mappi
             continue
         changes[change.standings].append(change)
         newest = max(newest or change.at, change.at)
-    with suppress(LookupError, TypeError, ValueError):  # the standings of a board that is broken will log it
-        boards.get_many(
-            split_standings(standings)[0] for standings in changes
-        )  # caches all in one round trip
+    # Cache the boards in one round trip. A board that cannot be read is reported where it is needed.
+    with suppress(LookupError, TypeError, ValueError):
+        boards.get_many(split_standings(standings)[0] for standings in changes)
     due = run_all([partial(_count_or_set_aside, db, boards, shard_id, *item) for item in changes.items()])
     counted = sum(len(of) for of, is_due in zip(changes.values(), due, strict=True) if is_due is not None)
-    return BatchReport(
-        counted,
-        len(records) - counted,
-        newest,
-        frozenset(standings for standings, is_due in zip(changes, due, strict=True) if is_due),
-    )
+    to_notify = frozenset(standings for standings, is_due in zip(changes, due, strict=True) if is_due)
+    return BatchReport(counted, len(records) - counted, newest, to_notify)
 
 
 def _count_or_set_aside(
@@ -93,8 +88,7 @@ def _count_or_set_aside(
 ) -> bool | None:
     """Count the changes of some standings; return whether they are due for notification, None if set aside.
 
-    An error that lasts must not stop all other standings. These are then off until `check` finds it and their
-    counters are rebuilt.
+    An error that lasts must not stop other standings. The counters of these are then wrong until rebuilt.
     """
     for last_try in (False, True):
         try:
@@ -110,17 +104,11 @@ def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes:
     """Count the changes of some standings; return whether they are due for notification."""
     board_id, period, generation = split_standings(standings)
     board = boards.get_generation(board_id, generation)
-    # Of a board that has been deleted, or of a period that TTL deletes: so are the counters.
+    # Counters of a board that was deleted, or of a period that TTL deletes, are deleted too.
     if board is None or is_expired(board, period, datetime.now(UTC)):
         return False
-    changes = [
-        replace(
-            change,
-            old=without_foreign_shard(board, change.old),
-            new=without_foreign_shard(board, change.new),
-        )
-        for change in changes
-    ]
+    own = partial(without_foreign_shard, board)
+    changes = [replace(change, old=own(change.old), new=own(change.new)) for change in changes]
     calls: list[Callable[[], bool | None]] = [
         partial(record_movers, db, shard_id, board, standings, changes),
         partial(follow_top, db, shard_id, board, standings, changes),
@@ -135,9 +123,7 @@ def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes:
     due = run_all(calls)[0]
     run_all([partial(rewrite_entry, db, board, standings, *late) for late in trees.late_entries(changes)])
     if board.counter_mode is not CounterMode.STREAM:
-        _mark_growing(
-            db, standings, ""
-        )  # writers count for themselves, and do not show which leaves are full
+        _mark_growing(db, standings, "")  # some leaf may be full: writers count for themselves
     return bool(due)
 
 
@@ -150,18 +136,15 @@ def _count_in_node(
     steps: Sequence[Step],
     newest: datetime,
 ) -> None:
-    name, written_at = node_name(*node), now_ms()
+    name, read_at = node_name(*node), now_ms()
     item = add_steps(db, shard_id, board, standings, name, steps, newest)
     trees = Trees(db, board, standings)
-    grown = trees.remember_node(*node, item, read_at=written_at).grown
+    grown = trees.remember_node(*node, item, read_at=read_at).grown
     for child, count in counts_of(item).items():
-        # GROW_AT is the least capacity; a child's own takes finding its range.
-        if (
-            count > GROW_AT
-            and child not in grown
-            and count > capacity(board, *trees.child_range(*node, child))
-        ):
-            _mark_growing(db, standings, f"{name} {child}")
+        if count > GROW_AT and child not in grown:  # no leaf grows at less
+            low, high = trees.child_range(*node, child)
+            if count > capacity(board, low, high):
+                _mark_growing(db, standings, f"{name} {child}")
 
 
 def _mark_growing(db: Database, standings: str, leaf: str) -> None:

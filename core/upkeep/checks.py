@@ -41,8 +41,8 @@ class Drift:
 class CheckReport:
     """The number of entries, the number of counts, and the counts that are wrong.
 
-    Counts that were found neither right nor wrong are behind, by `behind` entries in all. For `pending` of
-    them the entries have not changed meanwhile, so that the counts are still on their way.
+    Counts found neither right nor wrong are off by `behind` entries in all. `pending` of these counts
+    are still catching up: their entries have not changed meanwhile.
     """
 
     entries: int

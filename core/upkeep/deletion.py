@@ -71,15 +71,17 @@ def delete_rest(
 
 def _batches(db: Database, board: Board) -> Iterator[tuple[str, list["Key"]]]:
     """Yield the keys of everything that a board has left, a batch at a time, with their table."""
-    for keys in batched(_entry_keys(db, board), _BATCH):
+    for keys in batched(_ranked_entries(db, board), _BATCH):
         yield db.tables.scores, keys
-    for keys in _record_batches(db, board):
+    for keys in batched(_flagged_entries(db, board), _BATCH):  # hidden ones are not on the index
+        yield db.tables.scores, keys
+    for keys in _records(db, board):
         yield db.tables.records, keys
-    for keys in batched(_counter_keys(db, board), _BATCH):
+    for keys in batched(_counters(db, board), _BATCH):
         yield db.tables.counters, keys
 
 
-def _entry_keys(db: Database, board: Board) -> Iterator["Key"]:
+def _ranked_entries(db: Database, board: Board) -> Iterator["Key"]:
     for standings in _standings(board):
         for partition in rank_shards(board, standings):
             for item in query_all(
@@ -92,12 +94,15 @@ def _entry_keys(db: Database, board: Board) -> Iterator["Key"]:
             ):
                 if item["standings"]["S"] == standings:  # a foreign item may be in any shard
                     yield item
+
+
+def _flagged_entries(db: Database, board: Board) -> Iterator["Key"]:
     for participant_id in flagged_participants(db, board):
         for item in board_items(db, board, participant_id):
             yield _pick(item, "participant", "standings")
 
 
-def _record_batches(db: Database, board: Board) -> Iterator[list["Key"]]:
+def _records(db: Database, board: Board) -> Iterator[list["Key"]]:
     archives = [name for name, _ in listed_archives(db, board.id, board.generation)]
     jobs = [
         name for _, name, _ in pending_jobs(db, Job.ARCHIVE) if board_of(name) == (board.id, board.generation)
@@ -116,7 +121,7 @@ def _record_batches(db: Database, board: Board) -> Iterator[list["Key"]]:
         yield [job_key(Job.ARCHIVE, name) for name in jobs]
 
 
-def _counter_keys(db: Database, board: Board) -> Iterator["Key"]:
+def _counters(db: Database, board: Board) -> Iterator["Key"]:
     for standings in _standings(board):
         for partition in (*partitions(board, standings), live_partition(standings)):
             for item in query_nodes(db, partition, ""):

@@ -23,7 +23,7 @@ from tests.support.graphql_api import Api
 from tests.support.twin import ALL_TIME, LONG_AGO, NOW, Twin, submit_to
 
 Drain = Callable[[], int]
-DEED = AuditContext("ops", datetime(2026, 11, 30, 12, tzinfo=UTC))
+AUDIT = AuditContext("ops", datetime(2026, 11, 30, 12, tzinfo=UTC))
 
 
 def scan(db: Database, table: str) -> list[dict[str, Any]]:
@@ -70,7 +70,7 @@ def test_nothing_is_left_of_a_deleted_board_but_the_record(
     other = Twin.make(db, boards, id=f"{twin.board.id}#x")
     other.submit("p0", 1)
     drain()
-    boards.delete(twin.board.id, DEED)
+    boards.delete(twin.board.id, AUDIT)
     finish(db, f"{twin.board.id}#{twin.board.generation}")
     drain()
     Maintenance(db, fresh_boards(db)).run(1)
@@ -86,11 +86,11 @@ def test_reports_9_a_board_is_gone_at_once_and_its_id_free_for_another(
     old = Twin.make(db, boards, id="again")
     for number in range(3):
         old.submit(f"p{number}", number)
-    boards.delete("again", DEED)
+    boards.delete("again", AUDIT)
     with pytest.raises(LeaderboardNotFound):
         boards.get("again")
     with pytest.raises(LeaderboardNotFound):
-        boards.delete("again", DEED)
+        boards.delete("again", AUDIT)
     new = Twin.make(db, boards, id="again")
     new.submit("p1", 7)
     old.submit("late", 9)  # by a process that still remembers the old one
@@ -100,6 +100,19 @@ def test_reports_9_a_board_is_gone_at_once_and_its_id_free_for_another(
     drain()
     new.check()
     assert {item["standings"]["S"] for item in scan(db, db.tables.scores)} == {new.standings}
+
+
+def test_entries_that_are_both_ranked_and_flagged_are_deleted(db: Database, boards: Boards) -> None:
+    """A batch must not name an item twice."""
+    twin = Twin.make(db, boards, peak_writes_per_second=1)
+    for participant in ("p0", "p1"):
+        twin.submit(participant, 1)
+        twin.hide(participant)
+        twin.restore(participant)
+    boards.delete(twin.board.id, AUDIT)
+    finish(db, f"{twin.board.id}#{twin.board.generation}")
+    assert scan(db, db.tables.scores) == []
+    assert pending_jobs(db) == []
 
 
 def test_what_late_writers_leave_goes_in_the_second_look(
@@ -129,7 +142,7 @@ def test_what_late_writers_leave_goes_in_the_second_look(
 def test_dying_anywhere_and_deleting_again_ends_complete(db: Database, boards: Boards, step: int) -> None:
     def do(twin: Twin, dying: Database) -> None:
         with suppress(LeaderboardNotFound):  # the first run may have come that far
-            fresh_boards(dying).delete(twin.board.id, DEED)
+            fresh_boards(dying).delete(twin.board.id, AUDIT)
         finish(dying, f"{twin.board.id}#{twin.board.generation}")
 
     def compare(twin: Twin) -> None:
@@ -147,7 +160,7 @@ def test_large_boards_go_in_bounded_steps(
     twin = Twin.make(db, boards, peak_writes_per_second=1)
     for number in range(35):
         submit_to(db, twin.board, f"p{number}", (number,), NOW)
-    boards.delete(twin.board.id, DEED, size=35)
+    boards.delete(twin.board.id, AUDIT, size=35)
     maintenance = Maintenance(db, fresh_boards(db))
     counts = []
     for _ in range(50):
