@@ -9,8 +9,8 @@
 A node's item says of each child, by its number in two hexadecimal digits:
 
     c05   how many entries are under it
-    g05   since when it has a node of its own: that node's birth, in ms since 1970
-    w05   when the last rewrite of its entries began
+    g05   the birth of its own node, in ms since 1970, if it has grown
+    w05   when the last rewrite of its entries began, in ms since 1970
     r05   a rewrite of its entries has been completed
     s05   its node is settled: readers may use it
 

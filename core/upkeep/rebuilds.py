@@ -57,7 +57,7 @@ def rebuild(
 
 
 def _with_new_tree(directory: Directory) -> Directory:
-    """Announce a new tree, unless there is one."""
+    """Return a directory with a new tree, unless it has one already."""
     if max(directory.births) > directory.current:
         return directory
     new = directory.last + 1
@@ -65,7 +65,7 @@ def _with_new_tree(directory: Directory) -> Directory:
 
 
 def _with_only(directory: Directory, tree: int) -> Directory:
-    """Have readers use a tree, and nobody count another."""
+    """Return a directory with one tree alone, which readers use."""
     if tree == directory.current:
         return directory
     if tree not in directory.births:
@@ -74,7 +74,7 @@ def _with_only(directory: Directory, tree: int) -> Directory:
 
 
 def _without(directory: Directory, tree: int) -> Directory:
-    """Have nobody count a tree, unless readers use it."""
+    """Return a directory without a tree, unless readers use it."""
     if tree == directory.current or tree not in directory.births:
         return directory
     births = {number: birth for number, birth in directory.births.items() if number != tree}
