@@ -140,7 +140,7 @@ class _Bench:
     def place(self, name: str, at: int) -> Place:
         """Measure every way to read the entry at a position and its rank."""
         key = self.order[at]
-        leaf = Trees(self.db).locate(self.board, self.filled.standings, [key])[1][key]
+        leaf = Trees(self.db, self.board, self.filled.standings).locate([key])[1][key]
         first = bisect_left(self.order, leaf.low)
         end = len(self.order) if leaf.high is None else bisect_left(self.order, leaf.high)
         one_score = capacity(self.board, leaf.low, leaf.high) == TIES_GROW_AT

@@ -159,7 +159,7 @@ class _Bench:
         for one in updates:
             board = replace(self._boards[one.board], counter_mode=mode)
             keys = key_of(board, one.old), key_of(board, one.new)
-            _, leaves = Trees(self._db).locate(board, _standings(board), keys)
+            _, leaves = Trees(self._db, board, _standings(board)).locate(keys)
             with self._probe.read() as reading:
                 result = submit_score(
                     self._db,

@@ -44,7 +44,7 @@ def _measure(report: BatchReport, meter: Meter) -> None:
         _settings,
         {
             "CountedRecords": (report.counted, "Count"),
-            "MalformedRecords": (report.refused, "Count"),
+            "MalformedRecords": (report.set_aside, "Count"),
             "CountingLag": (max(0.0, lag), "Seconds"),
             # How well changes coalesce into few counter writes.
             "RecordsPerWriteUnit": (report.counted / max(1.0, meter.write_units), "None"),

@@ -135,7 +135,7 @@ def _count_updates(db: Database, board: Board, write: EntryWrite) -> "list[Trans
     counter_shard = random.choice(partitions(board, standings))
     sets = {"as_of": {"N": str(now_ms())}, **expiry(board, standings)}
     updates: list[TransactWriteItemTypeDef] = []
-    for (tree, path), steps in Trees(db).steps(board, standings, [change]).items():
+    for (tree, path), steps in Trees(db, board, standings).steps([change]).items():
         by_child = Counter[int]()
         for step in steps:
             by_child[step.child] += step.by

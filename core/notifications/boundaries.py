@@ -93,11 +93,11 @@ def find_boundaries(db: Database, board: Board, standings: str, top: Top) -> Bou
 
 
 def _read_root(db: Database, board: Board, standings: str) -> tuple[int, Item]:
-    trees = Trees(db)
-    tree, _ = trees.locate(board, standings, [])
+    trees = Trees(db, board, standings)
+    tree, _ = trees.locate([])
     names = [TREES_NODE, node_name(tree, ())]
     items = get_nodes(db, board, standings, names, consistent=True)
-    if trees.learn_current(standings, tree, items.get(TREES_NODE, {})):
+    if trees.is_replaced(tree, items.get(TREES_NODE, {})):
         return _read_root(db, board, standings)  # rebuilt in the meantime
     return tree, items.get(names[1], {})
 
@@ -106,7 +106,7 @@ def _find_leaves(
     db: Database, board: Board, standings: str, tree: int, root: Item, places: Sequence[int]
 ) -> Mapping[int, _Leaf]:
     """Find the leaf of each place, level by level."""
-    trees = Trees(db)
+    trees = Trees(db, board, standings)
     leaves: dict[int, _Leaf] = {}
     items = {node_name(tree, ()): root}
     level: Mapping[Path, list[tuple[int, _Leaf]]] = {
@@ -116,7 +116,7 @@ def _find_leaves(
         below: defaultdict[Path, list[tuple[int, _Leaf]]] = defaultdict(list)
         for path, in_node in level.items():
             item = items.get(node_name(tree, path), {})
-            node = trees.learn(board, standings, tree, path, item)
+            node = trees.remember_node(tree, path, item)
             counts = counts_of(item)
             for place, whole in in_node:
                 child, before = _child_at(counts, place, whole.before)

@@ -52,7 +52,7 @@ def _refresh(db: Database, board: Board, standings: str) -> None:
 
 def _load(db: Database, board: Board, standings: str) -> Rungs:
     loaded_at, read_at = time.monotonic(), datetime.now(UTC)
-    tree = load_tree(db, board, standings, Trees(db).current(standings))
+    tree = load_tree(db, board, standings, Trees(db, board, standings).current())
     lows, counts = zip(*((leaf.low, count) for leaf, count in leaves(tree)), strict=True)
     *before, total = accumulate(counts, initial=0)
     counted_at = as_of(board, (item for _, item in tree.values()), read_at)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from core.counters.cache import REMEMBERED, CounterCache
+from core.counters.cache import MAX_STANDINGS, CounterCache
 from core.domain.buckets import find_bucket
 from core.domain.keys import standings_key
 from core.domain.model import Board, Entry, Rank, RankStrategy
@@ -82,7 +82,7 @@ def _choose(db: Database, board: Board, standings: str, cuts: Sequence[bytes]) -
     if estimate_units(board, entries) <= pays_to:
         return RankStrategy.INDEX
     asked = db.cache(CounterCache).asked
-    if len(asked) > REMEMBERED:
+    if len(asked) > MAX_STANDINGS:
         asked.clear()
     now = time.monotonic()
     since, count = asked.get(standings, (now, 0))

@@ -93,8 +93,8 @@ def by_tree(
     for each level that this process does not know.
     """
     standings = standings_key(board.id, period, board.generation)
-    trees = Trees(db)
-    tree, leaves = trees.locate(board, standings, cuts)
+    trees = Trees(db, board, standings)
+    tree, leaves = trees.locate(cuts)
     root_name = node_name(tree, ())
     paths = {(), *(path for leaf in leaves.values() for path, _ in leaf.before)}
     leaf_reads = _LeafReads(db, board, period, {cut: leaf.low for cut, leaf in leaves.items()})
@@ -107,10 +107,10 @@ def by_tree(
         return []
 
     _, *found = run_all([read_nodes, *leaf_reads.calls])
-    if trees.learn_current(standings, tree, nodes.pop(TREES_NODE, {})):
+    if trees.is_replaced(tree, nodes.pop(TREES_NODE, {})):
         return by_tree(db, board, period, cuts, consistent=consistent)  # rebuilt in the meantime
     for path in paths & {path_of(name) for name in nodes}:
-        trees.learn(board, standings, tree, path, nodes[node_name(tree, path)])
+        trees.remember_node(tree, path, nodes[node_name(tree, path)])
     counts = {name: counts_of(item) for name, item in nodes.items()}
     root_counts = counts.get(root_name, {})
     remember_root(db, standings, root_counts)

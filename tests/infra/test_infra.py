@@ -191,8 +191,8 @@ def test_maintenance_may_do_what_it_does(
     from core.upkeep import growth
 
     for module in (growth, known_trees):
-        monkeypatch.setattr(module, "LEAD", 40, raising=False)
-        monkeypatch.setattr(module, "TRUST", 20)
+        monkeypatch.setattr(module, "ANNOUNCEMENT_LEAD", 40, raising=False)
+        monkeypatch.setattr(module, "CACHE_TTL", 20)
     Api(db, boards).board()
     fill(db, "board", boards, GROW_AT + 2)
     drain()

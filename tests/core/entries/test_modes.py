@@ -90,7 +90,7 @@ def test_the_mode_changes_nothing_while_trees_grow(
         if number % 8 == 7:
             drain()
             grow(db, twin.board, twin.standings)
-            grower.clock.advance(known_trees.LEAD // 2)
+            grower.clock.advance(known_trees.ANNOUNCEMENT_LEAD // 2)
             drain()
             check_at_once(twin)
     assert grower.grow(twin) >= 2
@@ -250,7 +250,7 @@ def test_an_entry_that_changed_since_it_was_read_is_read_again(
         twin.submit("p" if number == 4 else f"q{number}", 2**20 + number)
     drain()
     grow(db, twin.board, twin.standings)  # announces a node
-    grower.clock.advance(known_trees.LEAD + known_trees.TRUST)
+    grower.clock.advance(known_trees.ANNOUNCEMENT_LEAD + known_trees.CACHE_TTL)
     found = entry(db, twin.board, ALL_TIME, "p")
     assert found is not None
     others: dict[str, Callable[[], object]] = {
@@ -389,6 +389,6 @@ def change(twin: Twin, score: int | None) -> None:
 def hasten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the time that a rebuild waits for other processes: there are none."""
     for module in (known_trees, growth, rebuilds):
-        monkeypatch.setattr(module, "LEAD", 400)
-        monkeypatch.setattr(module, "TRUST", 200)
+        monkeypatch.setattr(module, "ANNOUNCEMENT_LEAD", 400)
+        monkeypatch.setattr(module, "CACHE_TTL", 200)
     monkeypatch.setattr(checks, "_PAUSE", 0.05)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.boards import Boards
-from core.counters.known_trees import LEAD, TRUST
+from core.counters.known_trees import ANNOUNCEMENT_LEAD, CACHE_TTL
 from core.domain.model import SortOrder, TieBreak
 from core.storage.database import Database
 from core.upkeep.checks import check
@@ -105,7 +105,7 @@ def test_readers_stay_above_a_node_until_it_counts_all(
     drain()
     for _ in range(3):  # announce; rewrite the entries, which the stream then reports; settle?
         assert grow(db, twin.board, twin.standings)
-        grower.clock.advance(LEAD + TRUST)
+        grower.clock.advance(ANNOUNCEMENT_LEAD + CACHE_TTL)
         twin.check_strategies(page_sizes=(), participants=())
     assert levels(twin) == 1
     drain()
@@ -142,7 +142,7 @@ def do(twin: Twin, drain: Drain, grower: Grower, action: tuple[Any, ...]) -> Non
         case ("grow",):
             grow(twin.db, twin.board, twin.standings)  # one step, however far the stream is counted
         case ("wait",):
-            grower.clock.advance(LEAD)
+            grower.clock.advance(ANNOUNCEMENT_LEAD)
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.boards import Boards
-from core.counters.known_trees import LEAD, TRUST
+from core.counters.known_trees import ANNOUNCEMENT_LEAD, CACHE_TTL
 from core.domain.entry_item import entry_key, written_at
 from core.domain.keys import rank_shard
 from core.domain.model import CounterMode
@@ -105,7 +105,7 @@ def test_a_batch_counts_sound_records_and_reports_malformed_ones(
     refused = sum(map(is_malformed, records))
     batch = [*records[:2], RECORD, *records[2:]]
     report = process(db, boards, "shard", batch)
-    assert (report.counted, report.refused) == (len(batch) - refused, refused)
+    assert (report.counted, report.set_aside) == (len(batch) - refused, refused)
 
 
 def is_malformed(record: Any) -> bool:
@@ -134,7 +134,7 @@ def test_a_leaf_with_foreign_items_grows(
         db.client.put_item(TableName=db.tables.scores, Item=item)
     drain()
     grow(db, twin.board, twin.standings)
-    grower.clock.advance(LEAD + TRUST)
+    grower.clock.advance(ANNOUNCEMENT_LEAD + CACHE_TTL)
     for item in foreign[1::2]:
         db.client.put_item(TableName=db.tables.scores, Item=item)
     grower.grow(twin)

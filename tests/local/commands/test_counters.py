@@ -25,8 +25,8 @@ PERIODS = [PeriodKind.ALL_TIME, PeriodKind.WEEKLY]
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The data folder of a local stack with a board of thirty entries."""
     for module in (known_trees, growth, rebuilds):
-        monkeypatch.setattr(module, "LEAD", 1500)
-        monkeypatch.setattr(module, "TRUST", 750)
+        monkeypatch.setattr(module, "ANNOUNCEMENT_LEAD", 1500)
+        monkeypatch.setattr(module, "CACHE_TTL", 750)
     now = datetime.now(UTC)
     with opened(argparse.Namespace(data=tmp_path, stack=None, region=None)) as stack:
         board = stack.boards.create(define_board(id="race", now=now, periods=PERIODS))
