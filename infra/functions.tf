@@ -7,16 +7,16 @@ locals {
   partition   = data.aws_partition.current.partition
   region      = data.aws_region.current.name
   package_dir = coalesce(var.package_dir, "${path.module}/../build/package")
-  # Which zips there are, and the Python that their bytecode is for.
+  # The zips, and the Python that their bytecode is for.
   package = jsondecode(file("${local.package_dir}/package.json"))
 
   functions = {
     for name, one in {
       api         = { zip = "api", timeout = 30, what = "Answers AppSync." }
       http        = { zip = "http", timeout = 30, what = "Answers plain HTTP." }
-      stream      = { zip = "worker", timeout = 120, what = "Counts the scores' changes." }
-      notify      = { zip = "worker", timeout = 60, what = "Tells subscribers of rank changes." }
-      maintenance = { zip = "worker", timeout = 300, what = "Grows the counters, takes archives, deletes and erases." }
+      stream      = { zip = "worker", timeout = 120, what = "Counts changes of scores." }
+      notify      = { zip = "worker", timeout = 60, what = "Publishes rank changes to subscribers." }
+      maintenance = { zip = "worker", timeout = 300, what = "Grows counter trees, writes archives, deletes boards and forgets participants." }
     } : name => one if name != "http" || var.http_authorization != "DISABLED"
   }
 
@@ -61,7 +61,7 @@ resource "aws_lambda_function" "function" {
   }
 
   logging_config {
-    log_format = "Text" # the functions write JSON themselves, and metrics among it
+    log_format = "Text" # the functions write JSON themselves, metrics included
     log_group  = aws_cloudwatch_log_group.function[each.key].name
   }
 
@@ -69,7 +69,7 @@ resource "aws_lambda_function" "function" {
     mode = var.tracing ? "Active" : "PassThrough"
   }
 
-  # A function that starts before it may do what it does would fail its first calls.
+  # Without its permissions a function would fail its first calls.
   depends_on = [aws_iam_role_policy.function]
 }
 

@@ -55,14 +55,14 @@ locals {
       dimensions  = { QueueName = aws_sqs_queue.notify.name }
       description = "Subscribers hear of rank changes more than a minute late."
     }
-    "poison-records" = {
-      namespace   = "Leaderboard", metric = "PoisonRecords", statistic = "Sum", threshold = 0, periods = 1
+    "malformed-records" = {
+      namespace   = "Leaderboard", metric = "MalformedRecords", statistic = "Sum", threshold = 0, periods = 1
       dimensions  = { Stack = var.name_prefix }
-      description = "Someone wrote items to the scores table that are no entries."
+      description = "Items that are no entries were written to the scores table. The stream function's log names them."
     }
   })
 
-  # Each a title, the metrics, and how they are summed up.
+  # The dashboard's graphs.
   panels = [
     { title = "Requests", stat = "Sum", metrics = [
       ["AWS/AppSync", "4XXError", "GraphQLAPIId", aws_appsync_graphql_api.api.id],
@@ -73,18 +73,18 @@ locals {
       ["AWS/AppSync", "Latency", "GraphQLAPIId", aws_appsync_graphql_api.api.id],
       ["AWS/Lambda", "Duration", "FunctionName", aws_lambda_function.function["api"].function_name],
     ] },
-    { title = "Behind the scores (s)", stat = "Maximum", metrics = [
+    { title = "Counting lag (s)", stat = "Maximum", metrics = [
       ["Leaderboard", "CountingLag", "Stack", var.name_prefix],
     ] },
     { title = "Counted changes", stat = "Sum", metrics = [
       ["Leaderboard", "CountedRecords", "Stack", var.name_prefix],
-      ["Leaderboard", "PoisonRecords", "Stack", var.name_prefix],
+      ["Leaderboard", "MalformedRecords", "Stack", var.name_prefix],
       ["AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName", aws_sqs_queue.failed.name],
     ] },
-    { title = "Changes a counter write carries", stat = "Average", metrics = [
+    { title = "Changes per counter write unit", stat = "Average", metrics = [
       ["Leaderboard", "RecordsPerWriteUnit", "Stack", var.name_prefix],
     ] },
-    { title = "Rank changes told", stat = "Sum", metrics = [
+    { title = "Rank changes sent", stat = "Sum", metrics = [
       ["Leaderboard", "RankChangesPublished", "Stack", var.name_prefix],
       ["Leaderboard", "RankChangesFailed", "Stack", var.name_prefix],
       ["Leaderboard", "RankChangesRefused", "Stack", var.name_prefix],

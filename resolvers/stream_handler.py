@@ -44,7 +44,7 @@ def _measure(report: BatchReport, meter: Meter) -> None:
         _settings,
         {
             "CountedRecords": (report.counted, "Count"),
-            "PoisonRecords": (report.refused, "Count"),
+            "MalformedRecords": (report.refused, "Count"),
             "CountingLag": (max(0.0, lag), "Seconds"),
             # How many changes one unit of writing to the counters carries: what coalescing saves.
             "RecordsPerWriteUnit": (report.counted / max(1.0, meter.write_units), "None"),

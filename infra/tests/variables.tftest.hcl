@@ -1,4 +1,4 @@
-# What variables take, and what they change. No call is made: the provider is a mock.
+# What variables accept and change. The provider is a mock: no call is made.
 mock_provider "aws" {
   mock_data "aws_caller_identity" {
     defaults = { account_id = "123456789012" }
@@ -84,7 +84,7 @@ run "defaults_are_safe" {
 
   assert {
     condition     = aws_sqs_queue.notify.visibility_timeout_seconds >= aws_lambda_function.function["notify"].timeout && aws_sqs_queue.notify.message_retention_seconds >= 86400
-    error_message = "A tick is not given again while it is made, and kept through an outage."
+    error_message = "A message is not delivered again during its pass, and outlasts an outage."
   }
 
   assert {
@@ -98,7 +98,7 @@ run "defaults_are_safe" {
   }
 }
 
-# That none of these replaces a table, `make e2e` plans with the real provider: a mock knows no replacement.
+# `make e2e` checks that none of these replaces a table: a mock plans no replacement.
 run "all_options_on" {
   command = plan
 

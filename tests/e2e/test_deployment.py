@@ -1,4 +1,4 @@
-"""The whole platform on an AWS emulator: applied, driven, planned again, destroyed. In this order."""
+"""The whole platform on an AWS emulator: applied, driven, planned again, destroyed, in this order."""
 
 import json
 import time
@@ -48,7 +48,7 @@ def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
 
 
 def comparable(response: dict[str, Any]) -> dict[str, Any]:
-    """What must be alike; AppSync's `locations` and `data` of an error are its own."""
+    """Return what must be equal; `locations` and `data` of an error are AppSync's own."""
     return {
         "data": response["data"],
         "errors": [
@@ -158,7 +158,7 @@ def test_the_tables_are_those_of_the_code(stack: Stack, aws: Callable[[str], Any
 
 
 def test_a_subscription_begins_where_there_is_a_board(stack: Stack) -> None:
-    """The emulator has no sockets, and runs a subscription's resolver when it is posted."""
+    """The emulator has no WebSockets; it runs a subscription's resolver when it is posted."""
     outputs = stack.outputs("stack")
     public = stack.client(outputs, key=outputs["api_keys"]["public"])
 
@@ -201,8 +201,8 @@ def test_each_role_allows_what_its_function_does_and_no_more(stack: Stack, aws: 
             expected |= {("table/first-scores/stream/*", f"dynamodb:{action}") for action in stream}
             expected |= {(queue, "sqs:SendMessage") for queue in ("first-failed", "first-notify")}
         if function == "notify":
-            taking = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage", "SendMessage")
-            expected |= {("first-notify", f"sqs:{action}") for action in taking}
+            queue_actions = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage", "SendMessage")
+            expected |= {("first-notify", f"sqs:{action}") for action in queue_actions}
             mutations = f"apis/{stack.outputs('stack')['api_id']}/types/Mutation/fields"
             for name in ("publishRankBucketChange", "publishTopChange"):
                 expected.add((f"{mutations}/{name}", "appsync:GraphQL"))
@@ -210,12 +210,8 @@ def test_each_role_allows_what_its_function_does_and_no_more(stack: Stack, aws: 
         assert not iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"]
 
 
-def _listed(resource: str | list[str]) -> list[str]:
-    return [resource] if isinstance(resource, str) else resource
-
-
 def test_maintenance_runs_by_itself(stack: Stack, aws: Callable[[str], Any]) -> None:
-    """It takes back a note that a tree is growing whose board is gone."""
+    """It removes the growth note of a tree whose board is gone."""
     table = stack.outputs("stack")["table_names"]["counters"]
     note = {"standings": {"S": "~growing"}, "node": {"S": "gone#all-time#0"}}
     aws("dynamodb").put_item(TableName=table, Item=note)

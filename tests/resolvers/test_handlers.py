@@ -163,7 +163,7 @@ def test_the_stream_says_how_it_keeps_up(
     capsys.readouterr()
     handler(lambda_event(db), CONTEXT)
     told = metrics(capsys.readouterr().out)
-    assert (told["CountedRecords"], told["PoisonRecords"]) == (50, 0)
+    assert (told["CountedRecords"], told["MalformedRecords"]) == (50, 0)
     assert told["CountingLag"] >= 0
     assert (
         told["RecordsPerWriteUnit"] > 2
