@@ -3,6 +3,9 @@ data "aws_partition" "current" {}
 data "aws_region" "current" {}
 
 locals {
+  # Proves to a function that an event came through this stack's APIs, and so who calls: decision 8.
+  event_secret = sensitive(terraform_data.event_secret.output)
+
   account     = data.aws_caller_identity.current.account_id
   partition   = data.aws_partition.current.partition
   region      = data.aws_region.current.name
@@ -17,12 +20,23 @@ locals {
       stream      = { zip = "worker", timeout = 120, what = "Counts changes of scores." }
       notify      = { zip = "worker", timeout = 60, what = "Publishes rank changes to subscribers." }
       maintenance = { zip = "worker", timeout = 300, what = "Grows counter trees, writes archives, deletes boards and forgets participants." }
-    } : name => one if name != "http" || var.http_authorization != "DISABLED"
+    } : name => one if name != "http" || local.with_http
   }
 
   environments = {
+    api    = { LEADERBOARD_EVENT_SECRET_SHA256 = sha256(local.event_secret) }
+    http   = { LEADERBOARD_EVENT_SECRET_SHA256 = sha256(local.event_secret) }
     stream = { LEADERBOARD_NOTIFY_QUEUE_URL = aws_sqs_queue.notify.url }
     notify = { LEADERBOARD_NOTIFY_QUEUE_URL = aws_sqs_queue.notify.url, LEADERBOARD_API_URL = aws_appsync_graphql_api.api.uris["GRAPHQL"] }
+  }
+}
+
+# Random, and kept until it is replaced.
+resource "terraform_data" "event_secret" {
+  input = sensitive(uuid())
+
+  lifecycle {
+    ignore_changes = [input]
   }
 }
 
@@ -71,21 +85,4 @@ resource "aws_lambda_function" "function" {
 
   # Without its permissions a function would fail its first calls.
   depends_on = [aws_iam_role_policy.function]
-}
-
-resource "aws_lambda_function_url" "http" {
-  count = var.http_authorization == "DISABLED" ? 0 : 1
-
-  function_name      = aws_lambda_function.function["http"].function_name
-  authorization_type = var.http_authorization
-}
-
-resource "aws_lambda_permission" "http_anyone" {
-  count = var.http_authorization == "NONE" ? 1 : 0
-
-  statement_id           = "anyone"
-  action                 = "lambda:InvokeFunctionUrl"
-  function_name          = aws_lambda_function.function["http"].function_name
-  principal              = "*"
-  function_url_auth_type = "NONE"
 }

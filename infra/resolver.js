@@ -6,6 +6,7 @@ export function request(ctx) {
   return {
     operation: '${operation}',
     payload: {
+      secret: '${secret}',
       arguments: ctx.args,
       identity: ctx.identity,
       source: ctx.source,

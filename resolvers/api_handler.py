@@ -10,6 +10,7 @@ from typing import Any
 
 from core.boards import Boards
 from resolvers.appsync import Answer, Call, answer
+from resolvers.auth import check_origin
 from resolvers.observability import configure_logging, emit_metrics, request
 from resolvers.settings import Settings
 
@@ -24,8 +25,13 @@ gc.enable()
 
 
 def handler(event: Call | list[Call], context: object) -> Answer | list[Answer]:
-    """Answer a call with its envelope, and a list of them with a list as long and in the same order."""
+    """Answer a call with its envelope, and a list of them with a list as long and in the same order.
+
+    Raises:
+        PermissionError: the event did not come through AppSync, whose resolvers add the secret.
+    """
     calls = event if isinstance(event, list) else [event]
+    check_origin(calls[0].get("secret"))
     info: dict[str, Any] = calls[0]["info"]
     with request(_settings, context, f"{info['parentTypeName']}.{info['fieldName']}"):
         answers = _runner.run(answer(_db, _boards, calls))

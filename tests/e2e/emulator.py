@@ -2,7 +2,7 @@
 
 From AWS's documentation: resolvers get the IAM identity of a signed request; AWSJSON is parsed on the way in
 and written on the way out; a stream mapping with a tumbling window names the shard in its events; alarms are
-described as they were put.
+described as they were put; events of an HTTP API hold the stage's variables.
 """
 
 import json
@@ -11,9 +11,9 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from graphql import GraphQLSchema
-from ministack.app import main
-from ministack.core import appsync_graphql
-from ministack.services import appsync, cloudwatch, lambda_svc
+from ministack.app import main  # type: ignore[import-not-found]
+from ministack.core import appsync_graphql  # type: ignore[import-not-found]
+from ministack.services import apigateway, appsync, cloudwatch, lambda_svc  # type: ignore[import-not-found]
 
 IDENTITY = {"accountId": "000000000000", "userArn": "arn:aws:iam::000000000000:user/operator"}
 WINDOW = "TumblingWindowInSeconds"
@@ -71,6 +71,20 @@ def name_shards() -> None:
     lambda_svc._execute_function = with_shard
 
 
+def pass_stage_variables() -> None:
+    """Put the stage's variables into an HTTP API's events."""
+    execute = lambda_svc._execute_function_with_config_scope
+
+    def with_variables(record: Any, event: Any, *rest: Any, **named: Any) -> Any:
+        context = event.get("requestContext") if isinstance(event, dict) else None
+        if context and "apiId" in context:  # else it is no event of an API
+            variables = apigateway._get_stage_variables(context["apiId"], context["stage"])
+            event = {**event, "stageVariables": variables}
+        return execute(record, event, *rest, **named)
+
+    lambda_svc._execute_function_with_config_scope = with_variables
+
+
 def describe_alarms() -> None:
     """Add what the XML description of an alarm leaves out."""
     describe = cloudwatch._describe_alarms
@@ -105,5 +119,6 @@ if __name__ == "__main__":
     identify()
     parse_json()
     name_shards()
+    pass_stage_variables()
     describe_alarms()
     main()

@@ -5,7 +5,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ EMULATOR = ROOT / "build/emulator/bin/python"
 REGION = "eu-west-1"
 FIRST = """
   deletion_protection = false
-  http_authorization  = "NONE"
+  http                = { authorization = "NONE" }
 """
 # Nearly every variable except the name: none may replace a table.
 CHANGED = """
@@ -40,7 +40,6 @@ CHANGED = """
   introspection          = false
   query_depth_limit      = 12
   resolver_count_limit   = 5000
-  http_authorization     = "DISABLED"
   stream                 = { batch_window = 1 }
 """
 # Planned and not applied: the emulator has no autoscaling.
@@ -63,7 +62,7 @@ module "beside" {
   source              = "../../infra"
   name_prefix         = "second"
   deletion_protection = false
-  http_authorization  = "AWS_IAM"
+  http                = { authorization = "AWS_IAM" }
   tracing             = true
   waf_rate_limit      = 1000
   architecture        = "x86_64"
@@ -117,10 +116,15 @@ class Stack:
         outputs: dict[str, Any] = json.loads(self.terraform("output", "-json", name))
         return outputs
 
+    def http_client(self, outputs: dict[str, Any], *, sign: bool) -> "GraphQL":
+        """Return a client of the plain HTTP endpoint."""
+        url = f"{self.endpoint}/_aws/execute-api/{outputs['http_api_id']}/$default/graphql"
+        return GraphQL(url, {}, SignedByIam("execute-api") if sign else None)
+
     def client(self, outputs: dict[str, Any], *, key: str | None = None) -> "GraphQL":
         """Return a client that sends an API key, or else signs with IAM."""
         url = f"{self.endpoint}/v1/apis/{outputs['api_id']}/graphql"
-        return GraphQL(url, {"x-api-key": key} if key else {}, None if key else SignedByIam())
+        return GraphQL(url, {"x-api-key": key} if key else {}, None if key else SignedByIam("appsync"))
 
     def _run(self, command: list[str], expect: int = 0) -> str:
         done = subprocess.run(command, env=self._environment, capture_output=True, text=True, check=False)
@@ -129,13 +133,16 @@ class Stack:
 
 
 class SignedByIam(httpx.Auth):
-    """Sign requests for AppSync as AWS's clients do."""
+    """Sign requests for a service as AWS's clients do."""
 
     requires_request_body = True
 
-    def auth_flow(self, request: httpx.Request) -> Iterator[httpx.Request]:
+    def __init__(self, service: str) -> None:
+        self._signer = SigV4Auth(Credentials("test", "test"), service, REGION)
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response]:
         signed = AWSRequest(request.method, str(request.url), data=request.content)
-        SigV4Auth(Credentials("test", "test"), "appsync", REGION).add_auth(signed)
+        self._signer.add_auth(signed)
         request.headers.update(dict(signed.headers))
         yield request
 

@@ -28,8 +28,10 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 @pytest.fixture(scope="module")
 def aws(stack: Stack) -> Callable[[str], Any]:
+    make_client: Any = boto3.client  # typed by service, which is a variable here
+
     def client(service: str) -> Any:
-        return boto3.client(
+        return make_client(
             service,
             endpoint_url=stack.endpoint,
             region_name=REGION,
@@ -108,27 +110,47 @@ def test_without_a_key_nothing_is_answered(stack: Stack) -> None:
     assert (answer.status_code, answer.json()["errors"][0]["errorType"]) == (401, "UnauthorizedException")
 
 
+def test_the_stack_beside_it_is_empty(stack: Stack) -> None:
+    beside = stack.outputs("beside")
+    client = stack.client(beside, key=beside["api_keys"]["web"])
+    assert client.ask("query { leaderboards { items { id } } }")["data"] == {"leaderboards": {"items": []}}
+
+
 def test_the_http_endpoint_reads_for_anyone(stack: Stack, aws: Callable[[str], Any]) -> None:
-    """Invoked as a function URL does: the emulator's URLs need a name server."""
+    client = stack.http_client(stack.outputs("stack"), sign=False)
+    assert client.ask('{ leaderboard(id: "race") { size } }')["data"] == {"leaderboard": {"size": 11}}
+    (error,) = client.ask('mutation { deleteLeaderboard(id: "race") { id } }')["errors"]
+    assert error["errorType"] == "Unauthorized"
+
+
+def test_the_http_endpoint_of_the_stack_beside_it_is_for_iam(stack: Stack) -> None:
+    outputs = stack.outputs("beside")
+    url = f"{stack.endpoint}/_aws/execute-api/{outputs['http_api_id']}/$default/graphql"
+    assert httpx.post(url, json={"query": "{ leaderboards { nextToken } }"}, timeout=30).status_code == 403
+    create = 'mutation { createLeaderboard(input: {id: "plain"}) { id } }'
+    signed = stack.http_client(outputs, sign=True)
+    assert signed.ask(create)["data"] == {"createLeaderboard": {"id": "plain"}}
+
+
+def test_a_forged_event_is_refused(stack: Stack, aws: Callable[[str], Any]) -> None:
+    """A direct invocation, which IAM may allow, claims to be signed by an operator."""
     event = {
         "version": "2.0",
         "rawPath": "/graphql",
         "rawQueryString": "",
         "headers": {"content-type": "application/json", "host": "x"},
-        "requestContext": {"http": {"method": "POST", "path": "/graphql", "sourceIp": "203.0.113.7"}},
+        "requestContext": {
+            "http": {"method": "POST", "path": "/graphql", "sourceIp": "203.0.113.7"},
+            "authorizer": {"iam": {"userArn": "arn:aws:iam::000000000000:user/operator"}},
+        },
+        "stageVariables": {"secret": "guess"},
         "body": json.dumps({"query": '{ leaderboard(id: "race") { size } }'}),
         "isBase64Encoded": False,
     }
     function = stack.outputs("stack")["function_names"]["http"]
     answer = aws("lambda").invoke(FunctionName=function, Payload=json.dumps(event))
-    response = json.loads(answer["Payload"].read())
-    assert json.loads(response["body"])["data"] == {"leaderboard": {"size": 11}}
-
-
-def test_the_stack_beside_it_is_empty(stack: Stack) -> None:
-    beside = stack.outputs("beside")
-    client = stack.client(beside, key=beside["api_keys"]["web"])
-    assert client.ask("query { leaderboards { items { id } } }")["data"] == {"leaderboards": {"items": []}}
+    assert answer["FunctionError"]
+    assert "must come through the stack's API" in json.loads(answer["Payload"].read())["errorMessage"]
 
 
 def test_the_tables_are_those_of_the_code(stack: Stack, aws: Callable[[str], Any], db: Database) -> None:
