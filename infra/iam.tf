@@ -141,8 +141,10 @@ resource "aws_iam_role_policy" "schedule" {
   role = aws_iam_role.schedule.id
   policy = jsonencode({
     Version = "2012-10-17"
-    Statement = [
-      { Effect = "Allow", Action = ["lambda:InvokeFunction"], Resource = aws_lambda_function.function["maintenance"].arn }
-    ]
+    Statement = concat(
+      [{ Effect = "Allow", Action = ["lambda:InvokeFunction"], Resource = aws_lambda_function.function["maintenance"].arn }],
+      # The schedule's input is encrypted with the key.
+      var.kms_key_arn == null ? [] : [{ Effect = "Allow", Action = ["kms:Decrypt"], Resource = var.kms_key_arn }],
+    )
   })
 }

@@ -1,5 +1,5 @@
 variable "name_prefix" {
-  description = "Names the stack: every resource's name starts with it, so several stacks live in one account."
+  description = "The stack's name, with which every resource's name starts: an account may have several stacks."
   type        = string
   default     = "leaderboard"
 
@@ -16,13 +16,13 @@ variable "tags" {
 }
 
 variable "package_dir" {
-  description = "Where `make package` put the zips; build/package of the same checkout by default."
+  description = "The folder that `make package` wrote; by default build/package of the same checkout."
   type        = string
   default     = null
 }
 
 variable "deletion_protection" {
-  description = "Whether DynamoDB refuses to delete the tables, also for Terraform."
+  description = "Whether DynamoDB refuses to delete the tables, to Terraform too."
   type        = bool
   default     = true
 }
@@ -34,7 +34,7 @@ variable "point_in_time_recovery" {
 }
 
 variable "kms_key_arn" {
-  description = "A KMS key of yours for tables, logs and the failure queue; without one AWS's own keys encrypt them."
+  description = "Your KMS key for tables, logs, queues, the schedule and the functions' environments; null is AWS's own keys. examples/root/key.tf has the key policy that CloudWatch Logs needs."
   type        = string
   default     = null
 
@@ -45,7 +45,7 @@ variable "kms_key_arn" {
 }
 
 variable "provisioned_capacity" {
-  description = "Read and write units a second, least and most, that scores (and its index), counters and boards scale between. Null is on demand."
+  description = "Read and write units a second between which scores, counters, boards and their indexes scale; null is on demand. Choose when you create the stack: docs/operations.md has the step that an existing one needs first."
   type = map(object({
     read_min  = number
     read_max  = number
@@ -57,14 +57,14 @@ variable "provisioned_capacity" {
   validation {
     condition = var.provisioned_capacity == null ? true : (
       toset(keys(var.provisioned_capacity)) == toset(["scores", "counters", "boards"]) &&
-      alltrue([for one in values(var.provisioned_capacity) : one.read_min >= 1 && one.write_min >= 1 && one.read_max >= one.read_min && one.write_max >= one.write_min])
+      alltrue([for units in values(var.provisioned_capacity) : units.read_min >= 1 && units.write_min >= 1 && units.read_max >= units.read_min && units.write_max >= units.write_min])
     )
-    error_message = "provisioned_capacity: for scores, counters and boards each, with every least at least 1 and no greater than its most."
+    error_message = "provisioned_capacity: for scores, counters and boards each, every minimum at least 1 and no greater than its maximum."
   }
 }
 
 variable "retention" {
-  description = "What new leaderboards get: hours after a period's end in which late scores still count there, days after its end that its entries stay, and days that submission ids are remembered. Leaderboards that exist keep theirs."
+  description = "What new boards get: hours after a period's end in which late scores still count, days after its end that its entries stay, and days that submission ids are remembered. Existing boards keep theirs."
   type = object({
     grace_hours        = optional(number, 24)
     daily_days         = optional(number, 35)
@@ -76,10 +76,10 @@ variable "retention" {
 
   validation {
     condition = (
-      alltrue([for one in values(var.retention) : one == floor(one) && one >= 0 && one <= 36500]) &&
+      alltrue([for value in values(var.retention) : value == floor(value) && value >= 0 && value <= 36500]) &&
       min(var.retention.daily_days, var.retention.weekly_days, var.retention.monthly_days) * 24 > var.retention.grace_hours &&
       var.retention.submission_id_days >= 1
     )
-    error_message = "retention: whole numbers up to 36500; entries stay for longer than the grace, and ids are remembered for at least a day."
+    error_message = "retention: whole numbers up to 36500; entries must stay longer than grace_hours, and submission_id_days be at least 1."
   }
 }

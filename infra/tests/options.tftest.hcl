@@ -9,8 +9,6 @@ variables {
 
 # `make e2e` checks that none of these replaces a table: a mock plans no replacement.
 run "all_options_on" {
-  command = plan
-
   variables {
     deletion_protection    = false
     point_in_time_recovery = false
@@ -47,7 +45,14 @@ run "all_options_on" {
   }
 
   assert {
-    condition     = alltrue([for name, policy in aws_iam_role_policy.function : strcontains(policy.policy, "kms:Decrypt") && strcontains(policy.policy, "xray:PutTraceSegments") if !contains(["stream", "notify"], name)])
+    condition     = alltrue([for name, policy in aws_iam_role_policy.function : strcontains(policy.policy, "kms:Decrypt") && strcontains(policy.policy, "xray:PutTraceSegments")])
     error_message = "Functions may use the key and the tracer."
+  }
+
+  assert {
+    condition = contains(jsondecode(aws_iam_role_policy.schedule.policy).Statement, {
+      Effect = "Allow", Action = ["kms:Decrypt"], Resource = var.kms_key_arn
+    })
+    error_message = "The scheduler may decrypt the schedule's input."
   }
 }
