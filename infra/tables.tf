@@ -12,6 +12,10 @@ locals {
     records  = aws_dynamodb_table.records
     receipts = aws_dynamodb_table.receipts
   }
+  indexes = {
+    scores-by-rank = { table = "scores", name = "by_rank" }
+    boards-by-id   = { table = "boards", name = "by_id" }
+  }
 }
 
 resource "aws_dynamodb_table" "scores" {

@@ -68,9 +68,3 @@ variable "tracing" {
   type        = bool
   default     = false
 }
-
-variable "alarm_actions" {
-  description = "ARNs that alarms tell, such as an SNS topic's."
-  type        = list(string)
-  default     = []
-}
