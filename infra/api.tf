@@ -1,5 +1,5 @@
 locals {
-  # The schema is marked for every way to sign in; AppSync refuses the marks of one that the API has not enabled.
+  # The schema has directives for every way to sign in; AppSync refuses those of a way that is not enabled.
   with_cognito = try(var.sign_in.cognito_user_pool_id, null) != null
   with_oidc    = try(var.sign_in.oidc_issuer, null) != null
   # Without descriptions, which AppSync may refuse (decision 7).
@@ -12,7 +12,12 @@ locals {
     " @aws_oidc", local.with_oidc ? " @aws_oidc" : ""
   )
 
-  # Type by type, field by field: how many calls go into one, 0 for each by itself.
+  # Tokens of these clients alone. AppSync takes a pattern.
+  client_pattern = var.sign_in == null ? null : "^(${join("|", [
+    for id in var.sign_in.client_ids : replace(id, "/[.*+?^$(){}|\\[\\]\\\\]/", "\\$0")
+  ])})$"
+
+  # By type and field: the largest batch of calls in one invocation, 0 for one call each.
   fields = merge([
     for type, fields in jsondecode(file("${path.module}/../resolvers/appsync_fields.json")) : {
       for field, batch in fields : "${type}.${field}" => { type = type, field = field, batch = batch }
@@ -39,7 +44,8 @@ resource "aws_appsync_graphql_api" "api" {
     content {
       authentication_type = "AMAZON_COGNITO_USER_POOLS"
       user_pool_config {
-        user_pool_id = additional_authentication_provider.value
+        user_pool_id        = additional_authentication_provider.value
+        app_id_client_regex = local.client_pattern
       }
     }
   }
@@ -49,7 +55,8 @@ resource "aws_appsync_graphql_api" "api" {
     content {
       authentication_type = "OPENID_CONNECT"
       openid_connect_config {
-        issuer = additional_authentication_provider.value
+        issuer    = additional_authentication_provider.value
+        client_id = local.client_pattern
       }
     }
   }
@@ -59,12 +66,12 @@ resource "aws_appsync_graphql_api" "api" {
     content {
       cloudwatch_logs_role_arn = log_config.value.arn
       field_log_level          = var.api_log_level
-      exclude_verbose_content  = true # headers, among them keys, and what clients send
+      exclude_verbose_content  = true # headers with keys in them, and what clients send
     }
   }
 }
 
-# AppSync writes to this group by its id, and would otherwise make it without an end.
+# AppSync writes to this group by its id; it would create it itself without a retention.
 resource "aws_cloudwatch_log_group" "api" {
   count = var.api_log_level == "NONE" ? 0 : 1
 
@@ -101,7 +108,10 @@ resource "aws_appsync_resolver" "field" {
   field          = each.value.field
   data_source    = aws_appsync_datasource.api.name
   max_batch_size = each.value.batch
-  code           = templatefile("${path.module}/resolver.js", { operation = each.value.batch > 0 ? "BatchInvoke" : "Invoke" })
+  code = templatefile("${path.module}/resolver.js", {
+    operation = each.value.batch > 0 ? "BatchInvoke" : "Invoke"
+    secret    = local.event_secret
+  })
 
   runtime {
     name            = "APPSYNC_JS"
@@ -109,7 +119,7 @@ resource "aws_appsync_resolver" "field" {
   }
 }
 
-# What AppSync does itself: hand an event on to subscribers.
+# AppSync itself passes an event on to subscribers.
 resource "aws_appsync_datasource" "none" {
   api_id = aws_appsync_graphql_api.api.id
   name   = "none"

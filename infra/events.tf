@@ -1,4 +1,4 @@
-# What no one asked for: the scores' changes, and the clock.
+# What no request starts: changes of scores, rank changes that are due, and the clock.
 resource "aws_sqs_queue" "failed" {
   name                      = "${var.name_prefix}-failed"
   message_retention_seconds = 1209600 # 14 days
@@ -16,14 +16,13 @@ resource "aws_lambda_event_source_mapping" "scores" {
   batch_size                         = var.stream.batch_size
   maximum_batching_window_in_seconds = var.stream.batch_window
 
-  # Each counter remembers, by shard, up to where it has counted. So one batch of a shard is in flight at a time,
-  # and the function must be told the shard: only events of a window name it. Windows are otherwise not used.
+  # Counters keep a guard for each stream shard. So a shard has one batch in flight at a time, and the event must name
+  # the shard, which only events of a tumbling window do. The window is otherwise not used.
   parallelization_factor     = 1
   tumbling_window_in_seconds = 900
 
-  # A malformed record is set aside by the function. Whatever fails a batch is passing, so it is tried for long;
-  # halving narrows a lasting failure down to its record. Before the stream forgets a record (24 hours), it goes to
-  # the queue, which raises an alarm.
+  # The function sets malformed records aside, so what fails a batch is transient and worth many retries. Halving
+  # narrows a lasting failure down to its record. A record goes to the queue before the stream drops it, at 24 hours.
   bisect_batch_on_function_error = true
   maximum_retry_attempts         = var.stream.retry_attempts
   maximum_record_age_in_seconds  = 82800
@@ -37,11 +36,11 @@ resource "aws_lambda_event_source_mapping" "scores" {
   depends_on = [aws_iam_role_policy.function]
 }
 
-# Whose rank changes are due. A message is a tick of one order; one that fails asks for another by itself.
+# Standings whose rank changes are due. A message asks for a pass; a pass that fails asks for the next one itself.
 resource "aws_sqs_queue" "notify" {
   name                       = "${var.name_prefix}-notify"
-  visibility_timeout_seconds = 120   # twice as long as the function takes
-  message_retention_seconds  = 86400 # longer than any outage: ticks are kept until they are made
+  visibility_timeout_seconds = 120   # twice the function's timeout
+  message_retention_seconds  = 86400 # a day: messages outlast an outage
   kms_master_key_id          = var.kms_key_arn
   sqs_managed_sse_enabled    = var.kms_key_arn == null ? true : null
   tags                       = var.tags
@@ -58,7 +57,7 @@ resource "aws_lambda_event_source_mapping" "notify" {
 
 resource "aws_scheduler_schedule" "maintenance" {
   name                = "${var.name_prefix}-maintenance"
-  description         = "Takes what is done in the background a step a minute."
+  description         = "Starts maintenance each minute."
   schedule_expression = "rate(1 minutes)"
   kms_key_arn         = var.kms_key_arn
 
@@ -72,7 +71,7 @@ resource "aws_scheduler_schedule" "maintenance" {
     input    = jsonencode({})
 
     retry_policy {
-      maximum_retry_attempts = 0 # the next minute is soon enough
+      maximum_retry_attempts = 0 # the next minute retries
     }
   }
 }

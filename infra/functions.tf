@@ -3,26 +3,40 @@ data "aws_partition" "current" {}
 data "aws_region" "current" {}
 
 locals {
+  # Proves to a function that an event came through this stack's APIs, and so who calls: decision 8.
+  event_secret = sensitive(terraform_data.event_secret.output)
+
   account     = data.aws_caller_identity.current.account_id
   partition   = data.aws_partition.current.partition
   region      = data.aws_region.current.name
   package_dir = coalesce(var.package_dir, "${path.module}/../build/package")
-  # Which zips there are, and the Python that their bytecode is for.
+  # The zips, and the Python that their bytecode is for.
   package = jsondecode(file("${local.package_dir}/package.json"))
 
   functions = {
     for name, one in {
       api         = { zip = "api", timeout = 30, what = "Answers AppSync." }
       http        = { zip = "http", timeout = 30, what = "Answers plain HTTP." }
-      stream      = { zip = "worker", timeout = 120, what = "Counts the scores' changes." }
-      notify      = { zip = "worker", timeout = 60, what = "Tells subscribers of rank changes." }
-      maintenance = { zip = "worker", timeout = 300, what = "Grows the counters, takes archives, deletes and erases." }
-    } : name => one if name != "http" || var.http_authorization != "DISABLED"
+      stream      = { zip = "worker", timeout = 120, what = "Counts changes of scores." }
+      notify      = { zip = "worker", timeout = 60, what = "Publishes rank changes to subscribers." }
+      maintenance = { zip = "worker", timeout = 300, what = "Grows counter trees, writes archives, deletes boards and forgets participants." }
+    } : name => one if name != "http" || local.with_http
   }
 
   environments = {
+    api    = { LEADERBOARD_EVENT_SECRET_SHA256 = sha256(local.event_secret) }
+    http   = { LEADERBOARD_EVENT_SECRET_SHA256 = sha256(local.event_secret) }
     stream = { LEADERBOARD_NOTIFY_QUEUE_URL = aws_sqs_queue.notify.url }
     notify = { LEADERBOARD_NOTIFY_QUEUE_URL = aws_sqs_queue.notify.url, LEADERBOARD_API_URL = aws_appsync_graphql_api.api.uris["GRAPHQL"] }
+  }
+}
+
+# Random, and kept until it is replaced.
+resource "terraform_data" "event_secret" {
+  input = sensitive(uuid())
+
+  lifecycle {
+    ignore_changes = [input]
   }
 }
 
@@ -61,7 +75,7 @@ resource "aws_lambda_function" "function" {
   }
 
   logging_config {
-    log_format = "Text" # the functions write JSON themselves, and metrics among it
+    log_format = "Text" # the functions write JSON themselves, metrics included
     log_group  = aws_cloudwatch_log_group.function[each.key].name
   }
 
@@ -69,23 +83,6 @@ resource "aws_lambda_function" "function" {
     mode = var.tracing ? "Active" : "PassThrough"
   }
 
-  # A function that starts before it may do what it does would fail its first calls.
+  # Without its permissions a function would fail its first calls.
   depends_on = [aws_iam_role_policy.function]
-}
-
-resource "aws_lambda_function_url" "http" {
-  count = var.http_authorization == "DISABLED" ? 0 : 1
-
-  function_name      = aws_lambda_function.function["http"].function_name
-  authorization_type = var.http_authorization
-}
-
-resource "aws_lambda_permission" "http_anyone" {
-  count = var.http_authorization == "NONE" ? 1 : 0
-
-  statement_id           = "anyone"
-  action                 = "lambda:InvokeFunctionUrl"
-  function_name          = aws_lambda_function.function["http"].function_name
-  principal              = "*"
-  function_url_auth_type = "NONE"
 }

@@ -1,5 +1,5 @@
-# One role a function. What each does to which table is in permissions.json, which a test compares with what the
-# code is seen to do.
+# One role for each function. permissions.json lists what each does to each table; a test compares it with what the
+# code does.
 locals {
   table_arns  = "arn:${local.partition}:dynamodb:${local.region}:${local.account}:table/${var.name_prefix}"
   permissions = jsondecode(file("${path.module}/permissions.json"))
@@ -52,7 +52,7 @@ locals {
     )
   }
 
-  # Only for resources of this account: AWS's services act for many.
+  # Services act for many accounts: only for resources of this one.
   trust = {
     for service in ["appsync", "lambda", "scheduler"] : service => jsonencode({
       Version = "2012-10-17"
@@ -80,7 +80,7 @@ resource "aws_iam_role" "function" {
 resource "aws_iam_role_policy" "function" {
   for_each = local.functions
 
-  name   = "only-what-it-does"
+  name   = "function"
   role   = aws_iam_role.function[each.key].id
   policy = jsonencode({ Version = "2012-10-17", Statement = local.statements[each.key] })
 }
@@ -141,8 +141,10 @@ resource "aws_iam_role_policy" "schedule" {
   role = aws_iam_role.schedule.id
   policy = jsonencode({
     Version = "2012-10-17"
-    Statement = [
-      { Effect = "Allow", Action = ["lambda:InvokeFunction"], Resource = aws_lambda_function.function["maintenance"].arn }
-    ]
+    Statement = concat(
+      [{ Effect = "Allow", Action = ["lambda:InvokeFunction"], Resource = aws_lambda_function.function["maintenance"].arn }],
+      # The schedule's input is encrypted with the key.
+      var.kms_key_arn == null ? [] : [{ Effect = "Allow", Action = ["kms:Decrypt"], Resource = var.kms_key_arn }],
+    )
   })
 }

@@ -20,8 +20,21 @@ output "api_keys" {
 }
 
 output "http_url" {
-  description = "The plain HTTP endpoint; null where it is disabled."
-  value       = one(aws_lambda_function_url.http[*].function_url)
+  description = "The plain HTTP endpoint; null without `http`."
+  value       = try("https://${var.http.domain.name}", one(aws_apigatewayv2_api.http[*].api_endpoint))
+}
+
+output "http_domain_target" {
+  description = "What a DNS alias of `http.domain` points to; null without one."
+  value = one([
+    for domain in aws_apigatewayv2_domain_name.http[*].domain_name_configuration[0] :
+    { name = domain.target_domain_name, zone_id = domain.hosted_zone_id }
+  ])
+}
+
+output "http_api_id" {
+  description = "API Gateway's id of the HTTP API, for IAM policies (execute-api:Invoke); null without `http`."
+  value       = one(aws_apigatewayv2_api.http[*].id)
 }
 
 output "table_names" {

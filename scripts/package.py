@@ -1,9 +1,9 @@
-"""Build the Lambdas' zips: the project's modules that each needs, its libraries as pinned, and bytecode.
+"""Build the Lambdas' zips: the modules that each imports, their pinned libraries, and bytecode.
 
-Builds are reproducible: sorted names, one date, fixed permissions. Zips contain no native code, so they run
-on both of Lambda's architectures. Bytecode is compiled here because Lambda cannot store any; so the functions
-need the Python version of this process, which `package.json` passes to Terraform. The runtime provides
-botocore.
+The same input makes the same bytes: sorted names, one date, fixed permissions. No file is specific to a
+processor, so each zip runs on both of Lambda's. Lambda cannot store bytecode, so it is compiled here; the
+functions therefore run on this Python's version, which `package.json` names for Terraform. botocore is the
+runtime's own.
 """
 
 import argparse
@@ -32,14 +32,14 @@ API = [
     "packaging",
     "cross-web",
 ]
-# Of each zip: its Lambda entries, and the libraries that they need besides botocore and its dependencies.
+# By zip: its entries, and the libraries that they need besides botocore and its dependencies.
 ZIPS = {
     "api": (["api_handler"], API),
     "http": (["http_handler"], [*API, "starlette", "anyio", "idna", "mangum"]),
     "worker": (["stream_handler", "notify_handler", "maintenance_handler"], WORKER),
 }
 DATA = {"resolvers.appsync": "resolvers/appsync_fields.json"}
-# Left out: installers' metadata, scripts, tests and native code; wrapt works without its C extension.
+# Not needed at run time: installers' files, scripts, and wrapt's optional C code.
 LEFT_OUT = re.compile(r"\.dist-info/(RECORD|INSTALLER|REQUESTED|WHEEL)$|^bin/|\.so$|\.pyi$|/tests?/")
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first date that a zip can hold
 
@@ -48,7 +48,7 @@ def build(out: Path) -> dict[str, object]:
     """Build every zip and the manifest into a folder; return the manifest."""
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    sys.path.insert(0, str(ROOT))  # use this checkout, whichever one is installed
+    sys.path.insert(0, str(ROOT))  # this checkout's modules, not the installed ones
     graph = grimp.build_graph("core", "resolvers", cache_dir=None)
     for name, (entries, libraries) in ZIPS.items():
         staged = out / name
@@ -66,14 +66,14 @@ def build(out: Path) -> dict[str, object]:
 
 
 def pins(libraries: list[str]) -> str:
-    """Return the lines that pin the libraries, with hashes, in the project's requirements."""
+    """Return the libraries' pins, with their hashes, from the project's own."""
     blocks = re.split(r"\n(?=\S)", PINS.read_text())
     by_name = {re.split(r"[=; ]", block)[0]: block for block in blocks}
     return "\n".join(by_name[library] for library in libraries) + "\n"
 
 
 def install(libraries: list[str], to: Path) -> None:
-    """Install the libraries for Lambda's platform, whatever platform this is."""
+    """Unpack the libraries' wheels for Lambda's platform, whatever this one is."""
     to.mkdir()
     requirements = to.with_suffix(".txt")
     requirements.write_text(pins(libraries))
@@ -91,7 +91,7 @@ def install(libraries: list[str], to: Path) -> None:
 
 
 def copy_modules(graph: grimp.ImportGraph, entries: list[str], to: Path) -> None:
-    """Copy the entries' modules and every module of this project that they import, directly or not."""
+    """Copy the entries' modules and all modules of the project that they import, directly or not."""
     roots = {f"resolvers.{entry}" for entry in entries}
     needed = roots.union(*(graph.find_upstream_modules(root) for root in roots))
     needed |= {module.rsplit(".", depth)[0] for module in needed for depth in range(1, module.count(".") + 1)}
@@ -104,7 +104,7 @@ def copy_modules(graph: grimp.ImportGraph, entries: list[str], to: Path) -> None
 
 
 def compile_all(folder: Path) -> None:
-    """Compile every module. Python never checks the bytecode against its source: both are in one zip."""
+    """Compile every module, never to be compared with its source: both are in one zip."""
     subprocess.run(
         [
             *(sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"),
@@ -116,7 +116,7 @@ def compile_all(folder: Path) -> None:
 
 
 def write_zip(folder: Path, to: Path) -> None:
-    """Write the needed files of a folder to a zip, in a fixed order and with a fixed date."""
+    """Write a folder's files except those left out, sorted, all with the same date."""
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for path in sorted(folder.rglob("*")):
             name = path.relative_to(folder).as_posix()

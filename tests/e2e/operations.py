@@ -1,4 +1,4 @@
-"""The operations of a client, in order; they run on AppSync and on the local server."""
+"""A client's operations in order, run on AppSync and on the local server alike."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -41,7 +41,7 @@ SUBMIT = (
 
 
 class Operation(NamedTuple):
-    """A query with its variables, signed with IAM or sent with the public API key."""
+    """A query and its variables, signed with IAM or sent with an API key."""
 
     name: str
     query: str
@@ -52,7 +52,7 @@ class Operation(NamedTuple):
 def _submissions() -> list[Operation]:
     found = []
     for place in range(12):
-        submission = {
+        attempt = {
             "leaderboardId": "race",
             "participantId": f"driver-{place:02}",
             "score": [str(100 - place // 2)],
@@ -60,7 +60,7 @@ def _submissions() -> list[Operation]:
             "displayName": f"Driver {place}",
             "metadata": f'{{"car":{place}}}',
         }
-        found.append(Operation(f"submit {place}", SUBMIT, {"input": submission}, signed=True))
+        found.append(Operation(f"submit {place}", SUBMIT, {"input": attempt}, signed=True))
     lap = {
         "leaderboardId": "laps",
         "participantId": "driver-03",
@@ -72,8 +72,8 @@ def _submissions() -> list[Operation]:
 
 
 def _refused(name: str, **changes: Any) -> Operation:
-    submission = {"leaderboardId": "race", "participantId": "driver-00", "score": ["1"]} | changes
-    return Operation(name, SUBMIT, {"input": submission}, signed=True)
+    attempt = {"leaderboardId": "race", "participantId": "driver-00", "score": ["1"]} | changes
+    return Operation(name, SUBMIT, {"input": attempt}, signed=True)
 
 
 def _signed(name: str, mutation: str) -> Operation:
@@ -81,14 +81,14 @@ def _signed(name: str, mutation: str) -> Operation:
 
 
 def _days(name: str, **changes: Any) -> Operation:
-    submission = {
+    attempt = {
         "leaderboardId": "days",
         "participantId": "driver-00",
         "score": ["3"],
         "achievedAt": _NOW,
         "submissionId": "1",
     }
-    return Operation(name, SUBMIT, {"input": submission | changes}, signed=True)
+    return Operation(name, SUBMIT, {"input": attempt | changes}, signed=True)
 
 
 WRITES = [
@@ -111,7 +111,7 @@ WRITES = [
         signed=True,
     ),
     Operation("create again", CREATE, {"input": {"id": "race"}}, signed=True),
-    Operation("create without permission", CREATE, {"input": {"id": "mine"}}),
+    Operation("create without leave", CREATE, {"input": {"id": "mine"}}),
     *_submissions(),
     _refused("a worse score"),
     _refused("no number", score=["fast"]),
@@ -141,7 +141,7 @@ WRITES = [
         signed=True,
     ),
     Operation(
-        "update an old version",
+        "update what has changed",
         "mutation ($input: UpdateLeaderboardInput!) { updateLeaderboard(input: $input) { title version } }",
         {"input": {"id": "race", "version": 1, "title": "Mine"}},
         signed=True,
@@ -194,7 +194,7 @@ WRITES = [
         """archiveLeaderboard(leaderboardId: "race", limit: 5) { period size complete
           entries(limit: 3) { items { participant { id } score { value } rank { rank position } } } }""",
     ),
-    Operation("create a board to delete", CREATE, {"input": {"id": "gone"}}, signed=True),
+    Operation("create what goes", CREATE, {"input": {"id": "gone"}}, signed=True),
     _signed("delete", 'deleteLeaderboard(id: "gone") { id }'),
     _signed("delete again", 'deleteLeaderboard(id: "gone") { id }'),
 ]

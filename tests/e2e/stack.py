@@ -1,4 +1,4 @@
-"""Two stacks that Terraform deploys to the emulator: one to test, and a second in the same account."""
+"""Two stacks that Terraform makes on the emulator: one to drive, one beside it in the same account."""
 
 import json
 import os
@@ -24,9 +24,9 @@ EMULATOR = ROOT / "build/emulator/bin/python"
 REGION = "eu-west-1"
 FIRST = """
   deletion_protection = false
-  http_authorization  = "NONE"
+  http                = { authorization = "NONE" }
 """
-# Nearly every variable but the stack's name: none of them may replace a table.
+# Nearly every variable except the name: none may replace a table.
 CHANGED = """
   deletion_protection    = false
   point_in_time_recovery = false
@@ -40,10 +40,9 @@ CHANGED = """
   introspection          = false
   query_depth_limit      = 12
   resolver_count_limit   = 5000
-  http_authorization     = "DISABLED"
   stream                 = { batch_window = 1 }
 """
-# Only planned: the emulator has no autoscaling.
+# Planned and not applied: the emulator has no autoscaling.
 PROVISIONED = """
   provisioned_capacity = {
     scores   = { read_min = 5, read_max = 100, write_min = 10, write_max = 200 }
@@ -51,7 +50,7 @@ PROVISIONED = """
     boards   = { read_min = 1, read_max = 10, write_min = 1, write_max = 10 }
   }
 """
-# The second stack has the features that the first lacks.
+# The second stack uses the options that the first does not.
 CONFIGURATION = """
 module "stack" {
   source      = "../../infra"
@@ -63,7 +62,7 @@ module "beside" {
   source              = "../../infra"
   name_prefix         = "second"
   deletion_protection = false
-  http_authorization  = "AWS_IAM"
+  http                = { authorization = "AWS_IAM" }
   tracing             = true
   waf_rate_limit      = 1000
   architecture        = "x86_64"
@@ -84,7 +83,7 @@ output "beside" {
 
 
 class Stack:
-    """The emulator, and Terraform for it."""
+    """The emulator, and Terraform working on it."""
 
     def __init__(self, endpoint: str) -> None:
         self.endpoint = endpoint
@@ -97,30 +96,35 @@ class Stack:
         }
 
     def prepare(self) -> None:
-        """Prepare an empty Terraform folder in this checkout; its configuration refers to infra/."""
+        """Start without state, in a folder of this checkout that the configuration can refer from."""
         WORK.mkdir(parents=True, exist_ok=True)
-        for state in WORK.glob("*.tfstate*"):
-            state.unlink()
+        for left in WORK.glob("*.tfstate*"):
+            left.unlink()
         self.configure(FIRST)
         self._run([str(ROOT / "scripts/terraform-init"), str(WORK)])
 
     def configure(self, variables: str) -> None:
-        """Write the configuration with these variables for the first stack."""
+        """Write the configuration with these variables of the first stack."""
         (WORK / "main.tf").write_text(CONFIGURATION % variables)
 
     def terraform(self, *arguments: str, expect: int = 0) -> str:
         """Run Terraform; return its output."""
         return self._run(["terraform", f"-chdir={WORK}", *arguments], expect)
 
-    def outputs(self, of: str) -> dict[str, Any]:
+    def outputs(self, name: str) -> dict[str, Any]:
         """Return a stack's outputs."""
-        outputs: dict[str, Any] = json.loads(self.terraform("output", "-json", of))
+        outputs: dict[str, Any] = json.loads(self.terraform("output", "-json", name))
         return outputs
 
-    def client(self, of: dict[str, Any], *, key: str | None = None) -> "GraphQL":
-        """Return a client with an API key, or one that signs with IAM."""
-        url = f"{self.endpoint}/v1/apis/{of['api_id']}/graphql"
-        return GraphQL(url, {"x-api-key": key} if key else {}, None if key else SignedByIam())
+    def http_client(self, outputs: dict[str, Any], *, sign: bool) -> "GraphQL":
+        """Return a client of the plain HTTP endpoint."""
+        url = f"{self.endpoint}/_aws/execute-api/{outputs['http_api_id']}/$default/graphql"
+        return GraphQL(url, {}, SignedByIam("execute-api") if sign else None)
+
+    def client(self, outputs: dict[str, Any], *, key: str | None = None) -> "GraphQL":
+        """Return a client that sends an API key, or else signs with IAM."""
+        url = f"{self.endpoint}/v1/apis/{outputs['api_id']}/graphql"
+        return GraphQL(url, {"x-api-key": key} if key else {}, None if key else SignedByIam("appsync"))
 
     def _run(self, command: list[str], expect: int = 0) -> str:
         done = subprocess.run(command, env=self._environment, capture_output=True, text=True, check=False)
@@ -129,13 +133,16 @@ class Stack:
 
 
 class SignedByIam(httpx.Auth):
-    """Signs requests for AppSync as AWS's clients do."""
+    """Sign requests for a service as AWS's clients do."""
 
     requires_request_body = True
 
-    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+    def __init__(self, service: str) -> None:
+        self._signer = SigV4Auth(Credentials("test", "test"), service, REGION)
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response]:
         signed = AWSRequest(request.method, str(request.url), data=request.content)
-        SigV4Auth(Credentials("test", "test"), "appsync", REGION).add_auth(signed)
+        self._signer.add_auth(signed)
         request.headers.update(dict(signed.headers))
         yield request
 
@@ -159,7 +166,7 @@ class GraphQL:
 
 @contextmanager
 def emulated(log: Path) -> Iterator[Stack]:
-    """Run the emulator on a free port for the length of the block."""
+    """Run the emulator on a free port while the block runs."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -179,7 +186,7 @@ def emulated(log: Path) -> Iterator[Stack]:
             until = time.monotonic() + 60
             while not _answers(port):
                 assert process.poll() is None, log.read_text()
-                assert time.monotonic() < until, "the emulator did not start"
+                assert time.monotonic() < until, "the emulator does not start"
                 time.sleep(0.1)
             yield Stack(f"http://127.0.0.1:{port}")
         finally:

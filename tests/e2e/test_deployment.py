@@ -1,4 +1,4 @@
-"""The whole platform on an AWS emulator: deployed, tested, planned again and destroyed, in this order."""
+"""The whole platform on an AWS emulator: applied, driven, planned again, destroyed, in this order."""
 
 import json
 import time
@@ -12,8 +12,9 @@ import pytest
 from core.boards import Boards
 from core.storage.database import Database
 from core.storage.tables import definitions
-from tests.e2e.operations import READS, WRITES, Operation
+from tests.e2e.operations import READS, SUBMIT, WRITES, Operation
 from tests.e2e.stack import CHANGED, PROVISIONED, REGION, ROOT, GraphQL, Stack, emulated
+from tests.support.aws_cli import Command, commands
 from tests.support.graphql_api import Api
 
 
@@ -28,8 +29,10 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 @pytest.fixture(scope="module")
 def aws(stack: Stack) -> Callable[[str], Any]:
+    make_client: Any = boto3.client  # typed by service, which is a variable here
+
     def client(service: str) -> Any:
-        return boto3.client(  # type: ignore[call-overload]
+        return make_client(
             service,
             endpoint_url=stack.endpoint,
             region_name=REGION,
@@ -43,12 +46,12 @@ def aws(stack: Stack) -> Callable[[str], Any]:
 def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
     until = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < until, "the condition never became true"
+        assert time.monotonic() < until, "waited in vain"
         time.sleep(0.2)
 
 
 def comparable(response: dict[str, Any]) -> dict[str, Any]:
-    """Return what must be equal; AppSync adds `locations` and `data` to errors."""
+    """Return what must be equal; `locations` and `data` of an error are AppSync's own."""
     return {
         "data": response["data"],
         "errors": [
@@ -58,7 +61,7 @@ def comparable(response: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_the_same_operations_have_the_same_results(
+def test_the_same_operations_give_the_same_answers(
     stack: Stack, db: Database, boards: Boards, drain: Callable[[], int]
 ) -> None:
     outputs = stack.outputs("stack")
@@ -87,7 +90,7 @@ def test_the_same_operations_have_the_same_results(
     assert differing(READS) == {}
 
 
-def test_pages_continue_each_other(stack: Stack) -> None:
+def test_pages_follow_one_another(stack: Stack) -> None:
     outputs = stack.outputs("stack")
     client = stack.client(outputs, key=outputs["api_keys"]["public"])
     query = """query ($token: String) { leaderboard(id: "race") {
@@ -95,50 +98,70 @@ def test_pages_continue_each_other(stack: Stack) -> None:
     places, token = [], None
     while True:
         page = client.ask(query, token=token)["data"]["leaderboard"]["entries"]
-        places += [entry["rank"]["position"] for entry in page["items"]]
+        places += [one["rank"]["position"] for one in page["items"]]
         token = page["nextToken"]
         if token is None:
             break
     assert places == list(range(1, 12))
 
 
-def test_a_request_without_a_key_is_refused(stack: Stack) -> None:
+def test_without_a_key_nothing_is_answered(stack: Stack) -> None:
     url = f"{stack.endpoint}/v1/apis/{stack.outputs('stack')['api_id']}/graphql"
     answer = httpx.post(url, json={"query": "{ leaderboards { nextToken } }"}, timeout=30)
     assert (answer.status_code, answer.json()["errors"][0]["errorType"]) == (401, "UnauthorizedException")
 
 
-def test_anyone_can_read_from_the_http_endpoint(stack: Stack, aws: Callable[[str], Any]) -> None:
-    """The function is invoked as its URL would: the emulator's URLs need a name server."""
-    event = {
-        "version": "2.0",
-        "rawPath": "/graphql",
-        "rawQueryString": "",
-        "headers": {"content-type": "application/json", "host": "x"},
-        "requestContext": {"http": {"method": "POST", "path": "/graphql", "sourceIp": "203.0.113.7"}},
-        "body": json.dumps({"query": '{ leaderboard(id: "race") { size } }'}),
-        "isBase64Encoded": False,
-    }
-    function = stack.outputs("stack")["function_names"]["http"]
-    answer = aws("lambda").invoke(FunctionName=function, Payload=json.dumps(event))
-    response = json.loads(answer["Payload"].read())
-    assert json.loads(response["body"])["data"] == {"leaderboard": {"size": 11}}
-
-
-def test_the_second_stack_is_empty(stack: Stack) -> None:
+def test_the_stack_beside_it_is_empty(stack: Stack) -> None:
     beside = stack.outputs("beside")
     client = stack.client(beside, key=beside["api_keys"]["web"])
     assert client.ask("query { leaderboards { items { id } } }")["data"] == {"leaderboards": {"items": []}}
 
 
-def test_the_tables_are_as_the_code_has_them(stack: Stack, aws: Callable[[str], Any], db: Database) -> None:
+def test_the_http_endpoint_reads_for_anyone(stack: Stack, aws: Callable[[str], Any]) -> None:
+    client = stack.http_client(stack.outputs("stack"), sign=False)
+    assert client.ask('{ leaderboard(id: "race") { size } }')["data"] == {"leaderboard": {"size": 11}}
+    (error,) = client.ask('mutation { deleteLeaderboard(id: "race") { id } }')["errors"]
+    assert error["errorType"] == "Unauthorized"
+
+
+def test_the_http_endpoint_of_the_stack_beside_it_is_for_iam(stack: Stack) -> None:
+    outputs = stack.outputs("beside")
+    url = f"{stack.endpoint}/_aws/execute-api/{outputs['http_api_id']}/$default/graphql"
+    assert httpx.post(url, json={"query": "{ leaderboards { nextToken } }"}, timeout=30).status_code == 403
+    create = 'mutation { createLeaderboard(input: {id: "plain"}) { id } }'
+    signed = stack.http_client(outputs, sign=True)
+    assert signed.ask(create)["data"] == {"createLeaderboard": {"id": "plain"}}
+
+
+def test_a_forged_event_is_refused(stack: Stack, aws: Callable[[str], Any]) -> None:
+    """A direct invocation, which IAM may allow, claims to be signed by an operator."""
+    event = {
+        "version": "2.0",
+        "rawPath": "/graphql",
+        "rawQueryString": "",
+        "headers": {"content-type": "application/json", "host": "x"},
+        "requestContext": {
+            "http": {"method": "POST", "path": "/graphql", "sourceIp": "203.0.113.7"},
+            "authorizer": {"iam": {"userArn": "arn:aws:iam::000000000000:user/operator"}},
+        },
+        "stageVariables": {"secret": "guess"},
+        "body": json.dumps({"query": '{ leaderboard(id: "race") { size } }'}),
+        "isBase64Encoded": False,
+    }
+    function = stack.outputs("stack")["function_names"]["http"]
+    answer = aws("lambda").invoke(FunctionName=function, Payload=json.dumps(event))
+    assert answer["FunctionError"]
+    assert "must come through the stack's API" in json.loads(answer["Payload"].read())["errorMessage"]
+
+
+def test_the_tables_are_those_of_the_code(stack: Stack, aws: Callable[[str], Any], db: Database) -> None:
     names = stack.outputs("stack")["table_names"]
-    for expected in definitions(db):
-        kind = expected["TableName"].rsplit("-", 1)[1]
+    for wanted in definitions(db):
+        kind = wanted["TableName"].rsplit("-", 1)[1]
         table = aws("dynamodb").describe_table(TableName=names[kind])["Table"]
-        assert table["KeySchema"] == expected["KeySchema"]
-        assert _by_name(table["AttributeDefinitions"]) == _by_name(expected["AttributeDefinitions"])
-        assert table.get("StreamSpecification") == expected.get("StreamSpecification")
+        assert table["KeySchema"] == wanted["KeySchema"]
+        assert _by_name(table["AttributeDefinitions"]) == _by_name(wanted["AttributeDefinitions"])
+        assert table.get("StreamSpecification") == wanted.get("StreamSpecification")
         indexes = {
             one["IndexName"]: (
                 one["KeySchema"],
@@ -153,12 +176,12 @@ def test_the_tables_are_as_the_code_has_them(stack: Stack, aws: Callable[[str], 
                 one["Projection"]["ProjectionType"],
                 set(one["Projection"].get("NonKeyAttributes", ())),
             )
-            for one in expected.get("GlobalSecondaryIndexes", ())
+            for one in wanted.get("GlobalSecondaryIndexes", ())
         }
 
 
-def test_a_subscription_needs_a_board_and_a_period(stack: Stack) -> None:
-    """The emulator has no WebSockets; it runs a subscription's resolver on a POST."""
+def test_a_subscription_begins_where_there_is_a_board(stack: Stack) -> None:
+    """The emulator has no WebSockets; it runs a subscription's resolver when it is posted."""
     outputs = stack.outputs("stack")
     public = stack.client(outputs, key=outputs["api_keys"]["public"])
 
@@ -176,7 +199,7 @@ def test_a_subscription_needs_a_board_and_a_period(stack: Stack) -> None:
         assert (path, error_type) == (["onTopChange"], word)
 
 
-def test_each_role_allows_only_what_its_function_needs(stack: Stack, aws: Callable[[str], Any]) -> None:
+def test_each_role_allows_what_its_function_does_and_no_more(stack: Stack, aws: Callable[[str], Any]) -> None:
     permissions = json.loads((ROOT / "infra/permissions.json").read_text())
     iam = aws("iam")
     for function, of_tables in permissions.items():
@@ -201,8 +224,8 @@ def test_each_role_allows_only_what_its_function_needs(stack: Stack, aws: Callab
             expected |= {("table/first-scores/stream/*", f"dynamodb:{action}") for action in stream}
             expected |= {(queue, "sqs:SendMessage") for queue in ("first-failed", "first-notify")}
         if function == "notify":
-            actions = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage", "SendMessage")
-            expected |= {("first-notify", f"sqs:{action}") for action in actions}
+            queue_actions = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage", "SendMessage")
+            expected |= {("first-notify", f"sqs:{action}") for action in queue_actions}
             mutations = f"apis/{stack.outputs('stack')['api_id']}/types/Mutation/fields"
             for name in ("publishRankBucketChange", "publishTopChange"):
                 expected.add((f"{mutations}/{name}", "appsync:GraphQL"))
@@ -210,39 +233,93 @@ def test_each_role_allows_only_what_its_function_needs(stack: Stack, aws: Callab
         assert not iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"]
 
 
-def _listed(resource: str | list[str]) -> list[str]:
-    return [resource] if isinstance(resource, str) else resource
-
-
-def test_maintenance_runs_on_schedule(stack: Stack, aws: Callable[[str], Any]) -> None:
-    """It deletes the record of a growing tree whose board does not exist."""
+def test_maintenance_runs_by_itself(stack: Stack, aws: Callable[[str], Any]) -> None:
+    """It removes the growth note of a tree whose board is gone."""
     table = stack.outputs("stack")["table_names"]["counters"]
-    record = {"standings": {"S": "~growing"}, "node": {"S": "gone#all-time#0"}}
-    aws("dynamodb").put_item(TableName=table, Item=record)
-    wait_for(lambda: "Item" not in aws("dynamodb").get_item(TableName=table, Key=record), 90)
+    note = {"standings": {"S": "~growing"}, "node": {"S": "gone#all-time#0"}}
+    aws("dynamodb").put_item(TableName=table, Item=note)
+    wait_for(lambda: "Item" not in aws("dynamodb").get_item(TableName=table, Key=note), 90)
 
 
 def test_a_second_plan_is_empty(stack: Stack) -> None:
     stack.terraform("plan", "-input=false", "-detailed-exitcode")
 
 
-def test_no_variable_replaces_a_table(stack: Stack) -> None:
+def documented(stack: Stack, table: str, *operations: str) -> list[Command]:
+    """Return the runbook's commands for a table, for the first stack."""
+    name = stack.outputs("stack")["table_names"][table]
+    return [
+        command._replace(
+            parameters={
+                key: value.replace(f"race-{table}", name) if isinstance(value, str) else value
+                for key, value in command.parameters.items()
+            }
+        )
+        for command in commands(ROOT / "docs/operations.md")
+        if command.operation in operations
+        and (table in str(command.parameters) or "<backup-arn>" in command.parameters.values())
+    ]
+
+
+def test_scores_are_restored_as_the_runbook_says(stack: Stack, aws: Callable[[str], Any]) -> None:
+    backup = {}
+    steps = documented(
+        stack,
+        "scores",
+        *("RestoreTableToPointInTime", "CreateBackup", "DeleteTable", "RestoreTableFromBackup"),
+    )
+    assert len(steps) == 5
+    for step in steps:
+        filled_in = backup if step.operation == "RestoreTableFromBackup" else {}
+        answer = step.call(aws("dynamodb"), **filled_in)
+        if step.operation == "CreateBackup":
+            backup = {"BackupArn": answer["BackupDetails"]["BackupArn"]}
+    stack.terraform("apply", "-auto-approve", "-input=false")
+    table = aws("dynamodb").describe_table(TableName="first-scores")["Table"]
+    assert table["StreamSpecification"]["StreamEnabled"]
     outputs = stack.outputs("stack")
-    for variables in (CHANGED + PROVISIONED, CHANGED):
+    client = stack.client(outputs, key=outputs["api_keys"]["public"])
+    query = '{ leaderboard(id: "race") { size top(limit: 1) { participant { id } } } }'
+    assert client.ask(query)["data"]["leaderboard"] == {
+        "size": 11,
+        "top": [{"participant": {"id": "driver-00"}}],
+    }
+    # The new stream is counted.
+    attempt = {"leaderboardId": "race", "participantId": "restored", "score": ["1"]}
+    signed = stack.client(outputs)
+    assert signed.ask(SUBMIT, input=attempt)["errors"] == []
+    wait_for(lambda: client.ask(query)["data"]["leaderboard"]["size"] == 12)
+
+
+def test_no_variable_replaces_a_table(stack: Stack, aws: Callable[[str], Any]) -> None:
+    outputs = stack.outputs("stack")
+
+    def planned(variables: str) -> dict[str, Any]:
         stack.configure(variables)
         stack.terraform("plan", "-input=false", "-out=changes")
         plan = json.loads(stack.terraform("show", "-json", "changes"))
         tables = {
-            change["address"]: change["change"]["actions"]
+            change["address"]: change["change"]
             for change in plan["resource_changes"]
             if change["type"] == "aws_dynamodb_table"
         }
         assert len(tables) == 2 * 5
-        assert tables["module.stack.aws_dynamodb_table.scores"] == ["update"]
-        assert not any("delete" in actions for actions in tables.values())
+        assert tables["module.stack.aws_dynamodb_table.scores"]["actions"] == ["update"]
+        assert not any("delete" in change["actions"] for change in tables.values())
+        return tables
+
+    planned(CHANGED + PROVISIONED)
+    for table in ("scores", "counters", "boards"):
+        for step in documented(stack, table, "UpdateTable"):
+            if "BillingMode" in step.parameters:
+                step.call(aws("dynamodb"))
+    # After the runbook's step there is nothing left of it to do for Terraform.
+    for change in planned(CHANGED + PROVISIONED).values():
+        assert change["before"]["billing_mode"] == change["after"]["billing_mode"]
+    planned(CHANGED)
     stack.terraform("apply", "-input=false", "changes")
     client = stack.client(outputs, key=outputs["api_keys"]["public"])
-    assert client.ask('query { leaderboard(id: "race") { size } }')["data"] == {"leaderboard": {"size": 11}}
+    assert client.ask('query { leaderboard(id: "race") { size } }')["data"] == {"leaderboard": {"size": 12}}
 
 
 def test_destroy_leaves_nothing(stack: Stack, aws: Callable[[str], Any]) -> None:
@@ -251,6 +328,10 @@ def test_destroy_leaves_nothing(stack: Stack, aws: Callable[[str], Any]) -> None
     assert aws("lambda").list_functions()["Functions"] == []
     assert aws("iam").list_roles()["Roles"] == []
     assert aws("logs").describe_log_groups()["logGroups"] == []
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
 
 
 def _by_name(attributes: Any) -> dict[str, str]:
