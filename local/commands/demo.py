@@ -40,7 +40,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         description="Imports a board for each Formula 1 season, ranked by points and countback, a board of "
         "fastest laps and a board of pit stops. Running it again changes nothing.",
     )
-    parser.add_argument("--seasons", default="all", metavar="all|YEAR[,YEAR...]", help="default: all")
+    parser.add_argument(
+        "--seasons", default="all", metavar="all|YEAR[,YEAR...]", help="seasons to import; default: all"
+    )
     add_target(parser)
     parser.set_defaults(func=run)
 

@@ -17,8 +17,8 @@ from core.storage.database import Database
 from core.storage.tables import create_tables
 from local import ADMIN_KEY, PUBLIC_KEY
 from local.errors import StackError
-from local.notifier import Notifier
 from local.server import graphiql, maintenance, sockets, tokens, web
+from local.server.notifier import Notifier
 from local.stack.engine import Engine, running_engine, temporary_folder
 from local.stack.roles import ActingAs
 from local.stack.running import RunningStack, recorded

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import itertools
 import os
 import re
 import subprocess
@@ -15,13 +16,15 @@ from queue import Empty, Queue
 
 import boto3
 import pytest
+from gql.transport.exceptions import TransportQueryError
 from moto import mock_aws
 
 from core.boards import Boards
 from core.storage.database import Database
 from local.cli import main
 from local.client.api import find
-from local.errors import StackError
+from local.client.watch import watch
+from local.errors import Refused, StackError
 from local.stack.engine import Engine, free_port
 from tests.support.live import Live, change, live, live_alone, top_change
 
@@ -174,6 +177,25 @@ def test_it_retries_while_no_server_answers() -> None:
         for _ in range(2):
             assert "reconnecting in" in watch.line()
         assert time.monotonic() - start < 20
+
+
+def test_it_reconnects_after_a_thousand_failures(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = itertools.count(1)
+
+    async def fail(_: object) -> None:
+        if next(attempts) == 1100:
+            raise TransportQueryError("enough")
+        raise OSError("no server")
+
+    async def return_at_once(_: float) -> None:
+        pass
+
+    monkeypatch.setattr("local.client.watch._Watch._subscribe", fail)
+    monkeypatch.setattr("asyncio.sleep", return_at_once)
+    api = find(argparse.Namespace(stack=None, region=None, url="http://localhost/graphql", api_key="key"))
+    with pytest.raises(Refused):
+        watch(api, "board", "all-time", "ann")
+    assert next(attempts) == 1101
 
 
 def test_a_stack_on_aws_is_found_by_its_name_and_called_with_iam(monkeypatch: pytest.MonkeyPatch) -> None:

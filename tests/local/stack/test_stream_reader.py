@@ -117,6 +117,30 @@ def test_a_failed_batch_is_retried_until_it_is_counted(
     assert caplog.text.count("not now") == 2
 
 
+class ImpatientEvent(threading.Event):
+    """Does not wait, and is set after 1,100 waits."""
+
+    waits = 0
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waits += 1
+        if self.waits == 1100:
+            self.set()
+        return self.is_set()
+
+
+def test_it_retries_after_a_thousand_failures(
+    new_reader: Callable[..., StreamReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> int:
+        raise TimeoutError
+
+    reader, stop = new_reader(), ImpatientEvent()
+    monkeypatch.setattr(reader, "read", fail)
+    reader.run(stop)
+    assert stop.waits == 1100
+
+
 def test_waiting_returns_once_another_reader_has_counted(
     db: Database, board: Board, new_reader: Callable[..., StreamReader]
 ) -> None:
