@@ -35,7 +35,7 @@ from core.tree.shape import GROW_AT, Path, capacity
 from core.upkeep.rewrites import rewrite_entry
 
 _MARK_SECONDS = 30  # a leaf that stays full is marked again after so long
-# What a retry of the batch does not mend.
+# Errors that a retry of the batch does not fix.
 _LASTING = (ArithmeticError, AssertionError, AttributeError, LookupError, TreeReplaced, TypeError, ValueError)
 
 _log = logging.getLogger(__name__)

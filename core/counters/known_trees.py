@@ -179,7 +179,9 @@ class Trees:
             name = edges_name(tree, path)
             item = item or get_node(self._db, self._standings, name, consistent=True)
             if not item:
-                raise LookupError(name) if tree in self._read_directory().births else TreeReplaced
+                raise (
+                    LookupError(f"no item {name}") if tree in self._read_directory().births else TreeReplaced
+                )
             return Node(unpack_edges(item["edges"]["B"]), int(item["born"]["N"]))
         if tree not in self._directory.births:
             self._read_directory()
