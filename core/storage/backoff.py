@@ -9,7 +9,7 @@ LONGEST = 0.2
 
 def delay(attempt: int, *, base: float = BASE, longest: float = LONGEST) -> float:
     """Return a random number of seconds, from 0 to `base` doubled `attempt` times, but not over `longest`."""
-    return random.uniform(0, min(longest, base * 2**attempt))
+    return random.uniform(0, min(longest, base * 2 ** min(attempt, 32)))
 
 
 def back_off(attempt: int, *, base: float = BASE, longest: float = LONGEST) -> None:

@@ -65,7 +65,7 @@ class _Watch:
             except (TransportError, WebSocketException, OSError) as error:
                 cause = str(error) or type(error).__name__
             pause = delay(self.failures, base=_FIRST_PAUSE_SECONDS, longest=_LONGEST_PAUSE_SECONDS)
-            self.failures = min(self.failures + 1, 10)  # the longest pause is reached: 2**n stays a float
+            self.failures += 1
             sys.stderr.write(f"leaderboard: {' '.join(cause.split())}; reconnecting in {pause:.1f} s\n")
             await asyncio.sleep(pause)
 

@@ -85,7 +85,7 @@ class StreamReader:
             try:
                 count = self.read()
             except Exception as error:
-                failures = min(failures + 1, 10)  # the longest delay is reached: 2**n stays a float
+                failures += 1
                 wait = delay(failures, base=_IDLE_SECONDS, longest=_LONGEST_BACKOFF_SECONDS)
                 log.warning("counting a stream batch failed; retry in %.1f s: %r", wait, error)
                 stop.wait(wait)

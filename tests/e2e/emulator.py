@@ -11,9 +11,9 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from graphql import GraphQLSchema
-from ministack.app import main  # type: ignore[import-not-found]
-from ministack.core import appsync_graphql  # type: ignore[import-not-found]
-from ministack.services import apigateway, appsync, cloudwatch, lambda_svc  # type: ignore[import-not-found]
+from ministack.app import main
+from ministack.core import appsync_graphql
+from ministack.services import apigateway, appsync, cloudwatch, lambda_svc
 
 IDENTITY = {"accountId": "000000000000", "userArn": "arn:aws:iam::000000000000:user/operator"}
 WINDOW = "TumblingWindowInSeconds"

@@ -38,7 +38,7 @@ from core.domain.keys import rank_shard
 from core.domain.limits import MAX_METADATA_BYTES
 from core.domain.model import Entry
 from core.domain.text import check_json
-from core.notifications.top_change import digest_of
+from core.notifications.top_change import top_digest
 from core.ranking.top import Top
 from resolvers import appsync_source
 from resolvers.types.entry import Entry as EntryType
@@ -103,7 +103,7 @@ def test_an_archive_keeps_what_is_declared_and_forgets_what_is_personal() -> Non
 @pytest.mark.parametrize("attribute", ATTRIBUTES, ids=lambda one: one.name)
 def test_the_top_is_announced_for_changes_of_some_attributes(attribute: Attribute) -> None:
     changed = item_of(**{attribute.name: {"S" if attribute in TEXTS else "N": "8"}})
-    same = digest_of(Top([item_of()], whole=True)) == digest_of(Top([changed], whole=True))
+    same = top_digest(Top([item_of()], whole=True)) == top_digest(Top([changed], whole=True))
     assert same is not attribute.in_top_change
     assert (attribute.name in IN_TOP_CHANGE) is attribute.in_top_change
 
