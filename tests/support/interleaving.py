@@ -20,11 +20,9 @@ import pytest
 from core import stream
 from core.boards import Boards
 from core.counters import known_trees, root
-from core.entries import write
+from core.storage import backoff, parallel
 from core.storage import clock as clock_module
-from core.storage import parallel
 from core.storage.database import Database
-from core.submissions import attempt, submit
 from core.upkeep import checks, rebuilds
 
 T = TypeVar("T")
@@ -235,9 +233,8 @@ def virtual(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
     _replace(monkeypatch, clock_module.now_ms, now_ms)
     _replace(monkeypatch, parallel.run_all, run_all)
     clock = types.SimpleNamespace(sleep=sleep, monotonic=lambda: now_ms() / 1000)
-    for module in (checks, rebuilds, write, root, attempt, stream, submit, known_trees):
-        if hasattr(module, "time"):
-            monkeypatch.setattr(module, "time", clock)
+    for module in (backoff, checks, rebuilds, root, stream, known_trees):
+        monkeypatch.setattr(module, "time", clock)
     random.seed(world.random.random())
 
 
