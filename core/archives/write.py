@@ -50,7 +50,7 @@ MAX_LIMIT = 100_000_000
 def begin_archive(
     db: Database, board: Board, period: str, now: datetime, *, limit: int | None = None, ended: bool = False
 ) -> str:
-    """Ask for an archive and return its id; `ended` tells that its period is over.
+    """Ask for an archive and return its id; `ended`: for an ended period, as its hook does.
 
     Idempotent: asking again returns the same id, for an ended period always, else within the same minute.
 

@@ -101,9 +101,9 @@ def _replace(
 
 
 def _read_best(db: Database, board: Board, standings: str, known: Top) -> Top:
-    """Read the best entries from the index, and from the table those of which it differs from the known top.
+    """Read the best entries from the index, and those that differ from the known top from the table.
 
-    Costs reading the index, and a consistent read of each entry that differs.
+    Either may lag. Costs reading the index, and a consistent read of each entry that differs.
     """
     period = split_standings(standings)[1]
     found = read_run(db, board, period, TOP_KEPT)
