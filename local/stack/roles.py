@@ -58,6 +58,11 @@ def acting_as(role: str) -> Iterator[None]:
         _role.reset(token)
 
 
+def current_role() -> str | None:
+    """Return the role that is acted as."""
+    return _role.get()
+
+
 class ActingAs:
     """An ASGI middleware: whatever a request makes is held to a role."""
 
