@@ -29,7 +29,12 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def lint_imports(tree: Path) -> tuple[int, list[str]]:
     """Return the exit code, and the names of the broken contracts."""
     done = subprocess.run(
-        [LINT_IMPORTS], cwd=tree, env=os.environ | {"NO_COLOR": "1"}, capture_output=True, text=True, check=False
+        [LINT_IMPORTS],
+        cwd=tree,
+        env=os.environ | {"NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     lines = done.stdout.splitlines()
     return done.returncode, [line.removesuffix(" BROKEN") for line in lines if line.endswith(" BROKEN")]
@@ -42,14 +47,10 @@ def test_the_tree_keeps_the_contracts(copied: Path) -> None:
 @pytest.mark.parametrize(
     ("lower", "upper", "contract"),
     [
-        ("core/domain/scores.py", "core.storage.database", "each room of core imports only what lies below it"),
-        ("core/tree/node.py", "core.ranking.ranks", "each room of core imports only what lies below it"),
-        (
-            "resolvers/request/auth.py",
-            "resolvers.queries",
-            "each floor of resolvers imports only what lies below it",
-        ),
-        ("local/stack/engine.py", "local.server.main", "each room of local imports only what lies below it"),
+        ("core/domain/scores.py", "core.storage.database", "each room of core"),
+        ("core/tree/node.py", "core.ranking.ranks", "each room of core"),
+        ("resolvers/request/auth.py", "resolvers.queries", "each floor of resolvers"),
+        ("local/stack/engine.py", "local.server.main", "each room of local"),
         ("core/boards.py", "resolvers.schema", "local above resolvers above core"),
         ("core/domain/scores.py", "boto3", "the domain and the tree's arithmetic do no I/O"),
     ],
@@ -63,7 +64,7 @@ def test_an_upward_import_breaks_its_contract(copied: Path, lower: str, upper: s
     finally:
         module.write_text(source)
     assert code == 1
-    assert contract in broken
+    assert any(name.startswith(contract) for name in broken)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -75,4 +76,4 @@ def test_a_room_that_no_layer_names_breaks_its_contract(copied: Path, package: s
     finally:
         room.unlink()
     assert code == 1
-    assert any(f" of {package} " in contract for contract in broken)
+    assert any(f" of {package} " in name for name in broken)
