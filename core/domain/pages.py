@@ -15,7 +15,12 @@ T = TypeVar("T")
 
 
 def every_item(read_page: Callable[[str | None], Page[T]]) -> Iterator[T]:
-    """Yield the items of all pages; `read_page` takes a page's token, None for the first."""
+    """Yield the items of all pages; `read_page` takes a page's token, None for the first.
+
+    >>> pages = {None: Page(["ann", "bob"], next_token="2"), "2": Page(["eve"], next_token=None)}
+    >>> list(every_item(pages.get))
+    ['ann', 'bob', 'eve']
+    """
     token: str | None = None
     while True:
         page = read_page(token)

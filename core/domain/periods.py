@@ -144,7 +144,11 @@ def periods_used(board: Board, now: datetime) -> Iterator[str]:
 
 
 def period_before(period: str) -> str:
-    """Return the key of the calendar's period before another."""
+    """Return the key of the calendar's period before another.
+
+    >>> period_before("weekly-2027-W01"), period_before("monthly-2026-01")
+    ('weekly-2026-W53', 'monthly-2025-12')
+    """
     kind = _kind_of(period)
     if kind is None or kind is PeriodKind.ALL_TIME:
         raise ValueError(period)

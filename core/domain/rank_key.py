@@ -26,7 +26,13 @@ def encode(board: Board, score: Sequence[int], achieved_at: datetime, participan
 
 
 def encode_score(board: Board, score: Sequence[int]) -> bytes:
-    """Return the part of the rank key that holds the score, the same for all entries of a tie."""
+    """Return the part of the rank key that holds the score, the same for all entries of a tie.
+
+    >>> from core.domain.board import ComponentInput, define_board
+    >>> board = define_board(id="b", now=instant(0), components=[ComponentInput(min="-100", max="100")])
+    >>> [encode_score(board, [score]).hex() for score in (100, 99, 0, -100)]
+    ['00', '01', '64', 'c8']
+    """
     return b"".join(
         distance(component, value).to_bytes(width(component), "big")
         for component, value in zip(board.components, score, strict=True)
@@ -87,6 +93,9 @@ def just_below(cut: bytes) -> bytes | None:
     DynamoDB's BETWEEN includes both ends: this turns an exclusive end into an inclusive one. `cut` must not
     be a whole key followed by zeros: a key below it then differs before the trailing zeros. A key cannot go
     on with 0xff only, since it ends in UTF-8, which has no such byte.
+
+    >>> just_below(bytes([2, 0]))[:4].hex()
+    '01ffffff'
     """
     stem = cut.rstrip(b"\0")
     if not stem:
@@ -95,7 +104,11 @@ def just_below(cut: bytes) -> bytes | None:
 
 
 def just_above(score_part: bytes) -> bytes:
-    """Return a cut above every key that starts with a score part, as long as that or a byte longer."""
+    """Return a cut above every key that starts with a score part, as long as that or a byte longer.
+
+    >>> just_above(bytes([1, 255])).hex(), just_above(bytes([255])).hex()
+    ('0200', 'ffff')
+    """
     stem = score_part.rstrip(b"\xff")
     if not stem:
         return score_part + b"\xff"

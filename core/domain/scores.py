@@ -3,6 +3,13 @@
 A component's value is an integer count of its smallest step: units for INTEGER, 10**-decimals for
 DECIMAL, 10**-decimals seconds for DURATION and, since 1970-01-01T00:00:00Z, for TIMESTAMP. So all
 comparisons and sums are exact.
+
+    >>> from core.domain.model import SortOrder
+    >>> lap = Component("lap", ScoreKind.DURATION, SortOrder.ASCENDING, decimals=3, low=0, high=10**9)
+    >>> [parse(lap, text) for text in ("1:27.452", "87.452", "87452 ms", "0.5 h")]
+    [87452, 87452, 87452, 1800000]
+    >>> format_value(lap, 87452), display([lap], [87452])
+    ('87.452', '1:27.452')
 """
 
 import re

@@ -151,6 +151,10 @@ class Leaf:
 def find_leaf(nodes: Mapping[Path, Node], key: bytes) -> Leaf:
     """Return the leaf of a rank key, or the child whose range begins with the key.
 
+    >>> nodes = {(): Node((b"g", b"p"), settled=frozenset({1})), (1,): Node((b"k",))}
+    >>> find_leaf(nodes, b"m")
+    Leaf(low=b'k', high=b'p', before=(((), 1), ((1,), 1)), path=(1,), child=1)
+
     Raises:
         UnknownNode: a node must be read first.
     """
@@ -184,7 +188,11 @@ def child_range(nodes: Mapping[Path, Node], path: Path, child: int) -> tuple[byt
 
 
 def node_name(root: int, path: Path) -> str:
-    """Return the name of a node's item: the tree's number, and two hexadecimal digits a child on the path."""
+    """Return the name of a node's item: the tree's number, and two hexadecimal digits a child on the path.
+
+    >>> node_name(0, (5, 127))
+    'tree0:057f'
+    """
     return f"tree{root}:{bytes(path).hex()}"
 
 

@@ -26,7 +26,12 @@ class Rungs:
     loaded_at: float  # by the monotonic clock
 
     def find(self, key: bytes) -> Rung:
-        """Return the rung of a rank key."""
+        """Return the rung of a rank key.
+
+        >>> rungs = Rungs((b"", b"g", b"p"), (0, 10, 30), 35, as_of=datetime(2026, 11, 30), loaded_at=0)
+        >>> rungs.find(b"k")
+        Rung(low=b'g', high=b'p', before=10, entries=20)
+        """
         at = bisect_right(self.lows, key) - 1
         last = at + 1 == len(self.lows)
         after = self.total if last else self.before[at + 1]
