@@ -28,7 +28,7 @@ from core.domain.model import (
     ZoneChange,
 )
 from core.domain.scores import MAX_DIGITS, parse
-from core.domain.text import check_id, check_text
+from core.domain.text import check_id, check_name, check_text
 
 MAX_DECIMALS = 18
 MAX_PEAK_WRITES = 350_000  # 1,024 shards: more than a region gives one table
@@ -195,7 +195,7 @@ def _check_components(inputs: Sequence[ComponentInput], policy: ScorePolicy) -> 
 def _check_component(field: str, given: ComponentInput, policy: ScorePolicy) -> Component:
     if not given.name:
         raise InvalidInput(f"{field}.name: must not be empty")
-    check_text(f"{field}.name", given.name, 64)
+    check_name(f"{field}.name", given.name, 64)
     kind = given.kind
     if kind is ScoreKind.TIMESTAMP and policy is ScorePolicy.SUM:
         raise InvalidInput(f"{field}.kind: a TIMESTAMP cannot be summed")

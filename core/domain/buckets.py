@@ -6,7 +6,7 @@ from decimal import ROUND_CEILING, Decimal
 from core.domain.errors import InvalidInput
 from core.domain.limits import MAX_RANK_BUCKETS
 from core.domain.model import RankBucket
-from core.domain.text import check_text
+from core.domain.text import check_name
 
 EVERYONE = "Everyone"
 DEFAULT_BUCKETS = (
@@ -34,7 +34,7 @@ def check_buckets(buckets: Sequence[RankBucket]) -> tuple[RankBucket, ...]:
         field = f"rankBuckets[{at}]"
         if not bucket.name:
             raise InvalidInput(f"{field}.name: must not be empty")
-        check_text(f"{field}.name", bucket.name, 64)
+        check_name(f"{field}.name", bucket.name, 64)
         if bucket.to is not None and bucket.top_percent is not None:
             raise InvalidInput(f"{field}: must have one of to and topPercent, not both")
         if bucket.to is not None:

@@ -22,7 +22,7 @@ from core.domain import rank_key
 from core.domain.keys import SEPARATOR, standings_key
 from core.domain.limits import MAX_DISPLAY_NAME_BYTES, MAX_METADATA_BYTES
 from core.domain.model import Board, Entry, Place
-from core.domain.text import check_json, check_text
+from core.domain.text import check_json, check_name, check_text
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
@@ -67,7 +67,7 @@ ATTRIBUTES = (
     Attribute("achieved_at", datetime),
     Attribute("submissions", int, in_top_change=False),
     Attribute("version", int, in_top_change=False, in_archive=False),
-    Attribute("display_name", str, MAX_DISPLAY_NAME_BYTES, personal=True),
+    Attribute("display_name", str, MAX_DISPLAY_NAME_BYTES, check_name, personal=True),
     Attribute("metadata", str, MAX_METADATA_BYTES, check_json, personal=True),
 )
 PROJECTED = tuple(attribute.name for attribute in ATTRIBUTES)

@@ -24,7 +24,7 @@ from core.stream import process
 from local.stack.stream_reader import connect_streams
 from tests.support.twin import ALL_TIME, Twin
 
-PARTICIPANTS = ["a", "b", "B", "é", "\u202eb", "🏁", "a#b", "zz"]
+PARTICIPANTS = ["a", "b", "B", "é", "ב", "🏁", "a#b", "zz"]
 PAGE_SIZES = [1, 2, 3, 7, 1000]
 BUCKETS = [
     None,

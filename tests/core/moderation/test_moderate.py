@@ -268,10 +268,10 @@ def test_over_graphql(db: Database, boards: Boards) -> None:
 
 def test_an_id_that_only_looks_alike_is_not_moderated(db: Database, boards: Boards) -> None:
     twin = Twin.make(db, boards)
-    for name in ("é", "e\u0301"):
+    for name in ("é", "\u0435"):
         twin.submit(name, 1)
     twin.hide("é")
-    twin.check_own("e\u0301")
+    twin.check_own("\u0435")  # Cyrillic
     assert list(flagged_participants(db, twin.board)) == ["é"]
     assert LONG_AGO.at < NOW
 
