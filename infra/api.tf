@@ -79,14 +79,6 @@ resource "aws_cloudwatch_log_group" "api" {
   tags              = var.tags
 }
 
-resource "aws_appsync_api_key" "key" {
-  for_each = var.api_keys
-
-  api_id      = aws_appsync_graphql_api.api.id
-  description = each.key
-  expires     = each.value
-}
-
 resource "aws_appsync_datasource" "api" {
   api_id           = aws_appsync_graphql_api.api.id
   name             = "resolvers"
@@ -137,75 +129,4 @@ resource "aws_appsync_resolver" "publish" {
     name            = "APPSYNC_JS"
     runtime_version = "1.0.0"
   }
-}
-
-resource "aws_wafv2_web_acl" "api" {
-  count = var.waf_rate_limit == null ? 0 : 1
-
-  name        = "${var.name_prefix}-api"
-  description = "Blocks an address that asks too often."
-  scope       = "REGIONAL"
-  tags        = var.tags
-
-  default_action {
-    allow {}
-  }
-
-  rule {
-    name     = "rate"
-    priority = 1
-
-    action {
-      block {}
-    }
-
-    statement {
-      rate_based_statement {
-        limit              = var.waf_rate_limit
-        aggregate_key_type = "IP"
-
-        # Not what is signed, as rank changes are when they are published, from few addresses. AppSync itself
-        # refuses whatever is not signed well.
-        scope_down_statement {
-          not_statement {
-            statement {
-              byte_match_statement {
-                field_to_match {
-                  single_header {
-                    name = "authorization"
-                  }
-                }
-                positional_constraint = "STARTS_WITH"
-                search_string         = "AWS4-HMAC-SHA256 "
-
-                text_transformation {
-                  priority = 0
-                  type     = "NONE"
-                }
-              }
-            }
-          }
-        }
-      }
-    }
-
-    visibility_config {
-      cloudwatch_metrics_enabled = true
-      metric_name                = "${var.name_prefix}-rate"
-      sampled_requests_enabled   = true
-    }
-  }
-
-  visibility_config {
-    cloudwatch_metrics_enabled = true
-    metric_name                = "${var.name_prefix}-api"
-    sampled_requests_enabled   = true
-  }
-}
-
-resource "aws_wafv2_web_acl_association" "api" {
-  count = var.waf_rate_limit == null ? 0 : 1
-
-  resource_arn = aws_appsync_graphql_api.api.arn
-  web_acl_arn  = aws_wafv2_web_acl.api[0].arn
 }

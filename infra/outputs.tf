@@ -19,6 +19,11 @@ output "api_keys" {
   sensitive   = true
 }
 
+output "api_key_ends" {
+  description = "When each API key ends."
+  value       = local.key_ends
+}
+
 output "http_url" {
   description = "The plain HTTP endpoint; null without `http`."
   value       = try("https://${var.http.domain.name}", one(aws_apigatewayv2_api.http[*].api_endpoint))

@@ -1,14 +1,15 @@
 variable "api_keys" {
-  description = "API keys by a name of your own, each with the whole hour at which it expires (RFC 3339, at most 365 days ahead), or null for 7 days from its creation."
-  type        = map(string)
-  default     = { public = null }
+  description = "API keys by a name of your own, each with the days that it lives: at most 365, which is AppSync's limit. An alarm goes off 30 days before the end."
+  type        = map(number)
+  default     = { public = 365 }
 
   validation {
-    condition = alltrue([
-      for expires in values(var.api_keys) :
-      expires == null || can(regex("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:00:00Z$", expires))
-    ])
-    error_message = "api_keys: each null or a whole hour such as 2027-01-31T00:00:00Z; AppSync rounds others down, and every plan would differ."
+    condition     = alltrue([for days in values(var.api_keys) : days == floor(days) && days >= 2 && days <= 365])
+    error_message = "api_keys: whole days, from 2 to 365."
+  }
+  validation {
+    condition     = alltrue([for name in keys(var.api_keys) : can(regex("^[A-Za-z0-9_-]{1,50}$", name))])
+    error_message = "api_keys: names of up to 50 letters, digits, hyphens and underscores."
   }
 }
 

@@ -82,7 +82,7 @@ run "two_stacks_share_no_name" {
       [for name in values(output.table_names) : startswith(name, "other-")],
       [for name in values(output.function_names) : startswith(name, "other-")],
       [for role in aws_iam_role.function : startswith(role.name, "other-")],
-      [for alarm in aws_cloudwatch_metric_alarm.alarm : startswith(alarm.alarm_name, "other-")],
+      [for alarm in concat(values(aws_cloudwatch_metric_alarm.alarm), values(aws_cloudwatch_metric_alarm.api_key)) : startswith(alarm.alarm_name, "other-")],
       [startswith(aws_sqs_queue.failed.name, "other-"), startswith(aws_scheduler_schedule.maintenance.name, "other-")],
     ))
     error_message = "Every name starts with the prefix."
