@@ -84,6 +84,11 @@ locals {
       dimensions  = { QueueName = aws_sqs_queue.notify.name }
       description = "Rank changes are sent more than a minute late."
     }
+    "notify-dead-letters" = {
+      namespace   = "AWS/SQS", metric = "ApproximateNumberOfMessagesVisible", statistic = "Maximum", threshold = 0, periods = 1
+      dimensions  = { QueueName = aws_sqs_queue.notify_dead_letters.name }
+      description = "The notify function failed on messages 20 times: subscribers of their boards may miss changes."
+    }
   }
 
   api_alarms = {

@@ -41,9 +41,30 @@ resource "aws_sqs_queue" "notify" {
   name                       = "${var.name_prefix}-notify"
   visibility_timeout_seconds = 120   # twice the function's timeout
   message_retention_seconds  = 86400 # a day: messages outlast an outage
-  kms_master_key_id          = var.kms_key_arn
-  sqs_managed_sse_enabled    = var.kms_key_arn == null ? true : null
-  tags                       = var.tags
+  redrive_policy = jsonencode({
+    deadLetterTargetArn = aws_sqs_queue.notify_dead_letters.arn
+    maxReceiveCount     = 20 # 40 minutes of failing
+  })
+  kms_master_key_id       = var.kms_key_arn
+  sqs_managed_sse_enabled = var.kms_key_arn == null ? true : null
+  tags                    = var.tags
+}
+
+# Messages that fail again and again: a pass catches its own failures, so these crash the function or time out.
+resource "aws_sqs_queue" "notify_dead_letters" {
+  name                      = "${var.name_prefix}-notify-dead-letters"
+  message_retention_seconds = 1209600 # 14 days
+  kms_master_key_id         = var.kms_key_arn
+  sqs_managed_sse_enabled   = var.kms_key_arn == null ? true : null
+  tags                      = var.tags
+}
+
+resource "aws_sqs_queue_redrive_allow_policy" "notify_dead_letters" {
+  queue_url = aws_sqs_queue.notify_dead_letters.url
+  redrive_allow_policy = jsonencode({
+    redrivePermission = "byQueue"
+    sourceQueueArns   = [aws_sqs_queue.notify.arn]
+  })
 }
 
 resource "aws_lambda_event_source_mapping" "notify" {
@@ -51,6 +72,12 @@ resource "aws_lambda_event_source_mapping" "notify" {
   event_source_arn = aws_sqs_queue.notify.arn
   batch_size       = 10
   tags             = var.tags
+
+  # Without it Lambda takes messages faster than the function may run, and sends those it could not start back: they
+  # would end among the dead letters. (The stream needs none: it has one invocation for each of its shards.)
+  scaling_config {
+    maximum_concurrency = var.notify_max_concurrency
+  }
 
   depends_on = [aws_iam_role_policy.function]
 }

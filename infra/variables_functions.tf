@@ -68,3 +68,18 @@ variable "tracing" {
   type        = bool
   default     = false
 }
+
+variable "notify_max_concurrency" {
+  description = "The most invocations of notify at once. One publishes up to some 500 events a second; AppSync's default quota is 2,000 request tokens a second."
+  type        = number
+  default     = 5
+
+  validation {
+    condition     = var.notify_max_concurrency >= 2 && var.notify_max_concurrency <= 1000
+    error_message = "notify_max_concurrency: from 2 to 1000."
+  }
+  validation {
+    condition     = lookup(var.reserved_concurrency, "notify", var.notify_max_concurrency) >= var.notify_max_concurrency
+    error_message = "notify_max_concurrency: at most what reserved_concurrency.notify is, or messages come back unread."
+  }
+}

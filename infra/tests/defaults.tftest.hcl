@@ -3,6 +3,11 @@ mock_provider "aws" {
   source = "./tests/mocks"
 }
 
+override_resource {
+  target = aws_sqs_queue.notify_dead_letters
+  values = { arn = "arn:aws:sqs:eu-west-1:123456789012:dead-letters" }
+}
+
 variables {
   package_dir = "./tests/package"
 }
@@ -67,6 +72,23 @@ run "defaults_are_safe" {
   assert {
     condition     = aws_appsync_resolver.field["Mutation.submitScore"].max_batch_size == 0 && nonsensitive(strcontains(aws_appsync_resolver.field["Mutation.submitScore"].code, "'Invoke'"))
     error_message = "Submissions are calls of their own."
+  }
+}
+
+run "queues_and_streams" {
+  assert {
+    condition     = jsondecode(aws_sqs_queue.notify.redrive_policy).deadLetterTargetArn == "arn:aws:sqs:eu-west-1:123456789012:dead-letters" && jsondecode(aws_sqs_queue.notify.redrive_policy).maxReceiveCount >= 5
+    error_message = "A message that always fails leaves the queue."
+  }
+
+  assert {
+    condition     = aws_cloudwatch_metric_alarm.alarm["notify-dead-letters"].dimensions.QueueName == aws_sqs_queue.notify_dead_letters.name
+    error_message = "Dead letters are an alarm."
+  }
+
+  assert {
+    condition     = aws_lambda_event_source_mapping.notify.scaling_config[0].maximum_concurrency == 5 && aws_lambda_event_source_mapping.scores.parallelization_factor == 1
+    error_message = "Consumers have a maximum concurrency."
   }
 }
 

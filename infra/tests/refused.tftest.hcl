@@ -46,3 +46,24 @@ run "bad_values_are_refused" {
     var.provisioned_capacity,
   ]
 }
+
+run "messages_must_not_come_back_unread" {
+  command = plan
+
+  variables {
+    reserved_concurrency   = { notify = 4 }
+    notify_max_concurrency = 5
+  }
+
+  expect_failures = [var.notify_max_concurrency]
+}
+
+run "a_mapping_has_two_invocations_at_least" {
+  command = plan
+
+  variables {
+    notify_max_concurrency = 1
+  }
+
+  expect_failures = [var.notify_max_concurrency]
+}
