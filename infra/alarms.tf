@@ -165,5 +165,5 @@ resource "aws_cloudwatch_metric_alarm" "alarm" {
   treat_missing_data  = try(each.value.missing, "notBreaching")
   alarm_actions       = var.alarm_actions
   ok_actions          = var.alarm_actions
-  tags                = var.tags
+  tags                = local.tags
 }

@@ -30,8 +30,9 @@ resource "aws_appsync_graphql_api" "api" {
   xray_enabled         = var.tracing
   query_depth_limit    = var.query_depth_limit
   resolver_count_limit = var.resolver_count_limit
+  visibility           = var.private_network == null ? "GLOBAL" : "PRIVATE"
   introspection_config = var.introspection ? "ENABLED" : "DISABLED"
-  tags                 = var.tags
+  tags                 = local.tags
 
   additional_authentication_provider {
     authentication_type = "API_KEY"
@@ -69,6 +70,20 @@ resource "aws_appsync_graphql_api" "api" {
   }
 }
 
+resource "aws_appsync_domain_name" "api" {
+  count = var.domain == null ? 0 : 1
+
+  domain_name     = var.domain.name
+  certificate_arn = var.domain.certificate_arn
+}
+
+resource "aws_appsync_domain_name_api_association" "api" {
+  count = var.domain == null ? 0 : 1
+
+  api_id      = aws_appsync_graphql_api.api.id
+  domain_name = aws_appsync_domain_name.api[0].domain_name
+}
+
 # AppSync writes to this group by its id; it would create it itself without a retention.
 resource "aws_cloudwatch_log_group" "api" {
   count = var.api_log_level == "NONE" ? 0 : 1
@@ -76,7 +91,7 @@ resource "aws_cloudwatch_log_group" "api" {
   name              = "/aws/appsync/apis/${aws_appsync_graphql_api.api.id}"
   retention_in_days = var.log_retention_days
   kms_key_id        = var.kms_key_arn
-  tags              = var.tags
+  tags              = local.tags
 }
 
 resource "aws_appsync_datasource" "api" {
@@ -86,7 +101,7 @@ resource "aws_appsync_datasource" "api" {
   service_role_arn = aws_iam_role.api_calls.arn
 
   lambda_config {
-    function_arn = aws_lambda_function.function["api"].arn
+    function_arn = aws_lambda_alias.live["api"].arn
   }
 }
 

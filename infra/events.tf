@@ -4,14 +4,14 @@ resource "aws_sqs_queue" "failed" {
   message_retention_seconds = 1209600 # 14 days
   kms_master_key_id         = var.kms_key_arn
   sqs_managed_sse_enabled   = var.kms_key_arn == null ? true : null
-  tags                      = var.tags
+  tags                      = local.tags
 }
 
 resource "aws_lambda_event_source_mapping" "scores" {
-  function_name     = aws_lambda_function.function["stream"].arn
+  function_name     = aws_lambda_alias.live["stream"].arn
   event_source_arn  = aws_dynamodb_table.scores.stream_arn
   starting_position = "TRIM_HORIZON"
-  tags              = var.tags
+  tags              = local.tags
 
   batch_size                         = var.stream.batch_size
   maximum_batching_window_in_seconds = var.stream.batch_window
@@ -47,7 +47,7 @@ resource "aws_sqs_queue" "notify" {
   })
   kms_master_key_id       = var.kms_key_arn
   sqs_managed_sse_enabled = var.kms_key_arn == null ? true : null
-  tags                    = var.tags
+  tags                    = local.tags
 }
 
 # Messages that fail again and again: a pass catches its own failures, so these crash the function or time out.
@@ -56,7 +56,7 @@ resource "aws_sqs_queue" "notify_dead_letters" {
   message_retention_seconds = 1209600 # 14 days
   kms_master_key_id         = var.kms_key_arn
   sqs_managed_sse_enabled   = var.kms_key_arn == null ? true : null
-  tags                      = var.tags
+  tags                      = local.tags
 }
 
 resource "aws_sqs_queue_redrive_allow_policy" "notify_dead_letters" {
@@ -68,10 +68,10 @@ resource "aws_sqs_queue_redrive_allow_policy" "notify_dead_letters" {
 }
 
 resource "aws_lambda_event_source_mapping" "notify" {
-  function_name    = aws_lambda_function.function["notify"].arn
+  function_name    = aws_lambda_alias.live["notify"].arn
   event_source_arn = aws_sqs_queue.notify.arn
   batch_size       = 10
-  tags             = var.tags
+  tags             = local.tags
 
   # Without it Lambda takes messages faster than the function may run, and sends those it could not start back: they
   # would end among the dead letters. (The stream needs none: it has one invocation for each of its shards.)
@@ -93,7 +93,7 @@ resource "aws_scheduler_schedule" "maintenance" {
   }
 
   target {
-    arn      = aws_lambda_function.function["maintenance"].arn
+    arn      = aws_lambda_alias.live["maintenance"].arn
     role_arn = aws_iam_role.schedule.arn
     input    = jsonencode({})
 

@@ -40,7 +40,7 @@ resource "aws_cloudwatch_metric_alarm" "api_key" {
   treat_missing_data  = "notBreaching"
   alarm_actions       = var.alarm_actions
   ok_actions          = var.alarm_actions
-  tags                = var.tags
+  tags                = local.tags
 
   metric_query {
     id          = "today"

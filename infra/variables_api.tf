@@ -108,3 +108,31 @@ variable "api_log_level" {
     error_message = "api_log_level: NONE, ERROR, INFO, DEBUG or ALL."
   }
 }
+
+variable "domain" {
+  description = "An own domain of AppSync's endpoint, which needs a certificate of us-east-1; null is none. Point its DNS alias to the output domain_target."
+  type = object({
+    name            = string
+    certificate_arn = string
+  })
+  default = null
+
+  validation {
+    condition     = var.domain == null ? true : can(regex(":acm:us-east-1:", var.domain.certificate_arn))
+    error_message = "domain.certificate_arn: a certificate in us-east-1."
+  }
+}
+
+variable "private_network" {
+  description = "Makes AppSync's endpoint reachable from VPCs alone (visibility PRIVATE). The notify function then runs in these subnets, which need endpoints for appsync-api, sqs and dynamodb. Null is reachable from everywhere. A change replaces the API."
+  type = object({
+    subnet_ids         = list(string)
+    security_group_ids = list(string)
+  })
+  default = null
+
+  validation {
+    condition     = var.private_network == null ? true : length(var.private_network.subnet_ids) > 0 && length(var.private_network.security_group_ids) > 0
+    error_message = "private_network: at least one subnet and one security group."
+  }
+}

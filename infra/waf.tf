@@ -4,7 +4,7 @@ resource "aws_wafv2_web_acl" "api" {
   name        = "${var.name_prefix}-api"
   description = "Blocks an address that sends too many requests."
   scope       = "REGIONAL"
-  tags        = var.tags
+  tags        = local.tags
 
   default_action {
     allow {}
