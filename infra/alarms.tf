@@ -84,6 +84,11 @@ locals {
       dimensions  = { QueueName = aws_sqs_queue.notify.name }
       description = "Rank changes are sent more than a minute late."
     }
+    "notify-dead-letters" = {
+      namespace   = "AWS/SQS", metric = "ApproximateNumberOfMessagesVisible", statistic = "Maximum", threshold = 0, periods = 1
+      dimensions  = { QueueName = aws_sqs_queue.notify_dead_letters.name }
+      description = "The notify function failed on messages 20 times: subscribers of their boards may miss changes."
+    }
   }
 
   api_alarms = {
@@ -160,5 +165,5 @@ resource "aws_cloudwatch_metric_alarm" "alarm" {
   treat_missing_data  = try(each.value.missing, "notBreaching")
   alarm_actions       = var.alarm_actions
   ok_actions          = var.alarm_actions
-  tags                = var.tags
+  tags                = local.tags
 }

@@ -32,8 +32,9 @@ resource "aws_appsync_graphql_api" "api" {
   xray_enabled         = var.tracing
   query_depth_limit    = var.query_depth_limit
   resolver_count_limit = var.resolver_count_limit
+  visibility           = var.private_network == null ? "GLOBAL" : "PRIVATE"
   introspection_config = var.introspection ? "ENABLED" : "DISABLED"
-  tags                 = var.tags
+  tags                 = local.tags
 
   additional_authentication_provider {
     authentication_type = "API_KEY"
@@ -71,6 +72,20 @@ resource "aws_appsync_graphql_api" "api" {
   }
 }
 
+resource "aws_appsync_domain_name" "api" {
+  count = var.domain == null ? 0 : 1
+
+  domain_name     = var.domain.name
+  certificate_arn = var.domain.certificate_arn
+}
+
+resource "aws_appsync_domain_name_api_association" "api" {
+  count = var.domain == null ? 0 : 1
+
+  api_id      = aws_appsync_graphql_api.api.id
+  domain_name = aws_appsync_domain_name.api[0].domain_name
+}
+
 # AppSync writes to this group by its id; it would create it itself without a retention.
 resource "aws_cloudwatch_log_group" "api" {
   count = var.api_log_level == "NONE" ? 0 : 1
@@ -78,15 +93,7 @@ resource "aws_cloudwatch_log_group" "api" {
   name              = "/aws/appsync/apis/${aws_appsync_graphql_api.api.id}"
   retention_in_days = var.log_retention_days
   kms_key_id        = var.kms_key_arn
-  tags              = var.tags
-}
-
-resource "aws_appsync_api_key" "key" {
-  for_each = var.api_keys
-
-  api_id      = aws_appsync_graphql_api.api.id
-  description = each.key
-  expires     = each.value
+  tags              = local.tags
 }
 
 resource "aws_appsync_datasource" "api" {
@@ -96,7 +103,7 @@ resource "aws_appsync_datasource" "api" {
   service_role_arn = aws_iam_role.api_calls.arn
 
   lambda_config {
-    function_arn = aws_lambda_function.function["api"].arn
+    function_arn = aws_lambda_alias.live["api"].arn
   }
 }
 
@@ -139,75 +146,4 @@ resource "aws_appsync_resolver" "publish" {
     name            = "APPSYNC_JS"
     runtime_version = "1.0.0"
   }
-}
-
-resource "aws_wafv2_web_acl" "api" {
-  count = var.waf_rate_limit == null ? 0 : 1
-
-  name        = "${var.name_prefix}-api"
-  description = "Blocks an address that asks too often."
-  scope       = "REGIONAL"
-  tags        = var.tags
-
-  default_action {
-    allow {}
-  }
-
-  rule {
-    name     = "rate"
-    priority = 1
-
-    action {
-      block {}
-    }
-
-    statement {
-      rate_based_statement {
-        limit              = var.waf_rate_limit
-        aggregate_key_type = "IP"
-
-        # Not what is signed, as rank changes are when they are published, from few addresses. AppSync itself
-        # refuses whatever is not signed well.
-        scope_down_statement {
-          not_statement {
-            statement {
-              byte_match_statement {
-                field_to_match {
-                  single_header {
-                    name = "authorization"
-                  }
-                }
-                positional_constraint = "STARTS_WITH"
-                search_string         = "AWS4-HMAC-SHA256 "
-
-                text_transformation {
-                  priority = 0
-                  type     = "NONE"
-                }
-              }
-            }
-          }
-        }
-      }
-    }
-
-    visibility_config {
-      cloudwatch_metrics_enabled = true
-      metric_name                = "${var.name_prefix}-rate"
-      sampled_requests_enabled   = true
-    }
-  }
-
-  visibility_config {
-    cloudwatch_metrics_enabled = true
-    metric_name                = "${var.name_prefix}-api"
-    sampled_requests_enabled   = true
-  }
-}
-
-resource "aws_wafv2_web_acl_association" "api" {
-  count = var.waf_rate_limit == null ? 0 : 1
-
-  resource_arn = aws_appsync_graphql_api.api.arn
-  web_acl_arn  = aws_wafv2_web_acl.api[0].arn
 }

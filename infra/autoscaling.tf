@@ -23,7 +23,7 @@ resource "aws_appautoscaling_target" "capacity" {
   scalable_dimension = "dynamodb:${each.value.kind}:${each.value.use}CapacityUnits"
   min_capacity       = each.value.min
   max_capacity       = each.value.max
-  tags               = var.tags
+  tags               = local.tags
 }
 
 resource "aws_appautoscaling_policy" "capacity" {

@@ -4,14 +4,14 @@ resource "aws_sqs_queue" "failed" {
   message_retention_seconds = 1209600 # 14 days
   kms_master_key_id         = var.kms_key_arn
   sqs_managed_sse_enabled   = var.kms_key_arn == null ? true : null
-  tags                      = var.tags
+  tags                      = local.tags
 }
 
 resource "aws_lambda_event_source_mapping" "scores" {
-  function_name     = aws_lambda_function.function["stream"].arn
+  function_name     = aws_lambda_alias.live["stream"].arn
   event_source_arn  = aws_dynamodb_table.scores.stream_arn
   starting_position = "TRIM_HORIZON"
-  tags              = var.tags
+  tags              = local.tags
 
   batch_size                         = var.stream.batch_size
   maximum_batching_window_in_seconds = var.stream.batch_window
@@ -41,16 +41,43 @@ resource "aws_sqs_queue" "notify" {
   name                       = "${var.name_prefix}-notify"
   visibility_timeout_seconds = 120   # twice the function's timeout
   message_retention_seconds  = 86400 # a day: messages outlast an outage
-  kms_master_key_id          = var.kms_key_arn
-  sqs_managed_sse_enabled    = var.kms_key_arn == null ? true : null
-  tags                       = var.tags
+  redrive_policy = jsonencode({
+    deadLetterTargetArn = aws_sqs_queue.notify_dead_letters.arn
+    maxReceiveCount     = 20 # 40 minutes of failing
+  })
+  kms_master_key_id       = var.kms_key_arn
+  sqs_managed_sse_enabled = var.kms_key_arn == null ? true : null
+  tags                    = local.tags
+}
+
+# Messages that fail again and again: a pass catches its own failures, so these crash the function or time out.
+resource "aws_sqs_queue" "notify_dead_letters" {
+  name                      = "${var.name_prefix}-notify-dead-letters"
+  message_retention_seconds = 1209600 # 14 days
+  kms_master_key_id         = var.kms_key_arn
+  sqs_managed_sse_enabled   = var.kms_key_arn == null ? true : null
+  tags                      = local.tags
+}
+
+resource "aws_sqs_queue_redrive_allow_policy" "notify_dead_letters" {
+  queue_url = aws_sqs_queue.notify_dead_letters.url
+  redrive_allow_policy = jsonencode({
+    redrivePermission = "byQueue"
+    sourceQueueArns   = [aws_sqs_queue.notify.arn]
+  })
 }
 
 resource "aws_lambda_event_source_mapping" "notify" {
-  function_name    = aws_lambda_function.function["notify"].arn
+  function_name    = aws_lambda_alias.live["notify"].arn
   event_source_arn = aws_sqs_queue.notify.arn
   batch_size       = 10
-  tags             = var.tags
+  tags             = local.tags
+
+  # Without it Lambda takes messages faster than the function may run, and sends those it could not start back: they
+  # would end among the dead letters. (The stream needs none: it has one invocation for each of its shards.)
+  scaling_config {
+    maximum_concurrency = var.notify_max_concurrency
+  }
 
   depends_on = [aws_iam_role_policy.function]
 }
@@ -66,7 +93,7 @@ resource "aws_scheduler_schedule" "maintenance" {
   }
 
   target {
-    arn      = aws_lambda_function.function["maintenance"].arn
+    arn      = aws_lambda_alias.live["maintenance"].arn
     role_arn = aws_iam_role.schedule.arn
     input    = jsonencode({})
 

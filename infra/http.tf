@@ -12,7 +12,7 @@ resource "aws_apigatewayv2_api" "http" {
   description                  = "Plain HTTP endpoint of the ${var.name_prefix} leaderboards."
   protocol_type                = "HTTP"
   disable_execute_api_endpoint = var.http.domain != null
-  tags                         = var.tags
+  tags                         = local.tags
 
   # No cookie authorizes anything, so pages of any origin may ask. A wildcard does not cover `authorization`.
   cors_configuration {
@@ -42,7 +42,7 @@ resource "aws_apigatewayv2_integration" "http" {
 
   api_id                 = aws_apigatewayv2_api.http[0].id
   integration_type       = "AWS_PROXY"
-  integration_uri        = aws_lambda_function.function["http"].invoke_arn
+  integration_uri        = aws_lambda_alias.live["http"].invoke_arn
   payload_format_version = "2.0"
 }
 
@@ -62,7 +62,7 @@ resource "aws_cloudwatch_log_group" "http_access" {
   name              = "/aws/vendedlogs/${var.name_prefix}-http-access"
   retention_in_days = var.log_retention_days
   kms_key_id        = var.kms_key_arn
-  tags              = var.tags
+  tags              = local.tags
 }
 
 resource "aws_apigatewayv2_stage" "http" {
@@ -72,7 +72,7 @@ resource "aws_apigatewayv2_stage" "http" {
   name            = "$default"
   auto_deploy     = true
   stage_variables = { secret = local.event_secret }
-  tags            = var.tags
+  tags            = local.tags
 
   default_route_settings {
     throttling_rate_limit  = var.http.requests_per_second
@@ -98,7 +98,8 @@ resource "aws_lambda_permission" "http" {
 
   statement_id  = "http-api"
   action        = "lambda:InvokeFunction"
-  function_name = aws_lambda_function.function["http"].function_name
+  function_name = aws_lambda_alias.live["http"].function_name
+  qualifier     = aws_lambda_alias.live["http"].name
   principal     = "apigateway.amazonaws.com"
   source_arn    = "${aws_apigatewayv2_api.http[0].execution_arn}/*"
 }
@@ -107,7 +108,7 @@ resource "aws_apigatewayv2_domain_name" "http" {
   count = try(var.http.domain, null) == null ? 0 : 1
 
   domain_name = var.http.domain.name
-  tags        = var.tags
+  tags        = local.tags
 
   domain_name_configuration {
     certificate_arn = var.http.domain.certificate_arn

@@ -11,6 +11,17 @@ locals {
   tracing_statements = var.tracing ? [
     { Effect = "Allow", Action = ["xray:PutTelemetryRecords", "xray:PutTraceSegments"], Resource = "*" }
   ] : []
+  # Network interfaces that Lambda makes and names itself.
+  network_statements = var.private_network == null ? [] : [
+    {
+      Effect = "Allow"
+      Action = [
+        "ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface",
+        "ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets", "ec2:UnassignPrivateIpAddresses"
+      ]
+      Resource = "*"
+    }
+  ]
   stream_statements = [
     {
       Effect   = "Allow"
@@ -47,6 +58,7 @@ locals {
       ],
       name == "stream" ? local.stream_statements : [],
       name == "notify" ? local.notify_statements : [],
+      name == "notify" ? local.network_statements : [],
       local.key_statements,
       local.tracing_statements,
     )
@@ -71,10 +83,11 @@ locals {
 resource "aws_iam_role" "function" {
   for_each = local.functions
 
-  name               = "${var.name_prefix}-${local.region}-${each.key}"
-  description        = each.value.what
-  assume_role_policy = local.trust.lambda
-  tags               = var.tags
+  name                 = "${var.name_prefix}-${local.region}-${each.key}"
+  description          = each.value.what
+  assume_role_policy   = local.trust.lambda
+  permissions_boundary = var.permissions_boundary
+  tags                 = local.tags
 }
 
 resource "aws_iam_role_policy" "function" {
@@ -86,10 +99,11 @@ resource "aws_iam_role_policy" "function" {
 }
 
 resource "aws_iam_role" "api_calls" {
-  name               = "${var.name_prefix}-${local.region}-api-calls"
-  description        = "AppSync calls the resolvers' function."
-  assume_role_policy = local.trust.appsync
-  tags               = var.tags
+  name                 = "${var.name_prefix}-${local.region}-api-calls"
+  description          = "AppSync calls the resolvers' function."
+  assume_role_policy   = local.trust.appsync
+  permissions_boundary = var.permissions_boundary
+  tags                 = local.tags
 }
 
 resource "aws_iam_role_policy" "api_calls" {
@@ -98,7 +112,7 @@ resource "aws_iam_role_policy" "api_calls" {
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [
-      { Effect = "Allow", Action = ["lambda:InvokeFunction"], Resource = aws_lambda_function.function["api"].arn }
+      { Effect = "Allow", Action = ["lambda:InvokeFunction"], Resource = aws_lambda_alias.live["api"].arn }
     ]
   })
 }
@@ -106,10 +120,11 @@ resource "aws_iam_role_policy" "api_calls" {
 resource "aws_iam_role" "api_logs" {
   count = var.api_log_level == "NONE" ? 0 : 1
 
-  name               = "${var.name_prefix}-${local.region}-api-logs"
-  description        = "AppSync writes its log."
-  assume_role_policy = local.trust.appsync
-  tags               = var.tags
+  name                 = "${var.name_prefix}-${local.region}-api-logs"
+  description          = "AppSync writes its log."
+  assume_role_policy   = local.trust.appsync
+  permissions_boundary = var.permissions_boundary
+  tags                 = local.tags
 }
 
 resource "aws_iam_role_policy" "api_logs" {
@@ -130,10 +145,11 @@ resource "aws_iam_role_policy" "api_logs" {
 }
 
 resource "aws_iam_role" "schedule" {
-  name               = "${var.name_prefix}-${local.region}-schedule"
-  description        = "The scheduler starts maintenance."
-  assume_role_policy = local.trust.scheduler
-  tags               = var.tags
+  name                 = "${var.name_prefix}-${local.region}-schedule"
+  description          = "The scheduler starts maintenance."
+  assume_role_policy   = local.trust.scheduler
+  permissions_boundary = var.permissions_boundary
+  tags                 = local.tags
 }
 
 resource "aws_iam_role_policy" "schedule" {
@@ -142,7 +158,7 @@ resource "aws_iam_role_policy" "schedule" {
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = concat(
-      [{ Effect = "Allow", Action = ["lambda:InvokeFunction"], Resource = aws_lambda_function.function["maintenance"].arn }],
+      [{ Effect = "Allow", Action = ["lambda:InvokeFunction"], Resource = aws_lambda_alias.live["maintenance"].arn }],
       # The schedule's input is encrypted with the key.
       var.kms_key_arn == null ? [] : [{ Effect = "Allow", Action = ["kms:Decrypt"], Resource = var.kms_key_arn }],
     )

@@ -12,6 +12,9 @@ locals {
     records  = aws_dynamodb_table.records
     receipts = aws_dynamodb_table.receipts
   }
+  # On demand, null is no ceiling.
+  ceilings = { for name in ["scores", "counters", "boards", "records", "receipts"] : name => try([var.on_demand_ceilings[name]], []) }
+
   indexes = {
     scores-by-rank = { table = "scores", name = "by_rank" }
     boards-by-id   = { table = "boards", name = "by_id" }
@@ -28,7 +31,7 @@ resource "aws_dynamodb_table" "scores" {
   stream_enabled              = true
   stream_view_type            = "NEW_AND_OLD_IMAGES"
   deletion_protection_enabled = var.deletion_protection
-  tags                        = var.tags
+  tags                        = local.tags
 
   attribute {
     name = "participant"
@@ -58,11 +61,27 @@ resource "aws_dynamodb_table" "scores" {
     non_key_attributes = jsondecode(file("${path.module}/rank_index.json"))
     read_capacity      = local.on_demand ? null : local.minimum.scores.read_min
     write_capacity     = local.on_demand ? null : local.minimum.scores.write_min
+
+    dynamic "on_demand_throughput" {
+      for_each = local.ceilings.scores
+      content {
+        max_read_request_units  = on_demand_throughput.value.read
+        max_write_request_units = on_demand_throughput.value.write
+      }
+    }
   }
 
   ttl {
     attribute_name = "expires_at"
     enabled        = true
+  }
+
+  dynamic "on_demand_throughput" {
+    for_each = local.ceilings.scores
+    content {
+      max_read_request_units  = on_demand_throughput.value.read
+      max_write_request_units = on_demand_throughput.value.write
+    }
   }
 
   point_in_time_recovery {
@@ -89,7 +108,7 @@ resource "aws_dynamodb_table" "counters" {
   hash_key                    = "standings"
   range_key                   = "node"
   deletion_protection_enabled = var.deletion_protection
-  tags                        = var.tags
+  tags                        = local.tags
 
   attribute {
     name = "standings"
@@ -104,6 +123,14 @@ resource "aws_dynamodb_table" "counters" {
   ttl {
     attribute_name = "expires_at"
     enabled        = true
+  }
+
+  dynamic "on_demand_throughput" {
+    for_each = local.ceilings.counters
+    content {
+      max_read_request_units  = on_demand_throughput.value.read
+      max_write_request_units = on_demand_throughput.value.write
+    }
   }
 
   point_in_time_recovery {
@@ -127,7 +154,7 @@ resource "aws_dynamodb_table" "boards" {
   write_capacity              = local.on_demand ? null : local.minimum.boards.write_min
   hash_key                    = "board"
   deletion_protection_enabled = var.deletion_protection
-  tags                        = var.tags
+  tags                        = local.tags
 
   attribute {
     name = "board"
@@ -146,6 +173,22 @@ resource "aws_dynamodb_table" "boards" {
     projection_type = "ALL"
     read_capacity   = local.on_demand ? null : local.minimum.boards.read_min
     write_capacity  = local.on_demand ? null : local.minimum.boards.write_min
+
+    dynamic "on_demand_throughput" {
+      for_each = local.ceilings.boards
+      content {
+        max_read_request_units  = on_demand_throughput.value.read
+        max_write_request_units = on_demand_throughput.value.write
+      }
+    }
+  }
+
+  dynamic "on_demand_throughput" {
+    for_each = local.ceilings.boards
+    content {
+      max_read_request_units  = on_demand_throughput.value.read
+      max_write_request_units = on_demand_throughput.value.write
+    }
   }
 
   point_in_time_recovery {
@@ -169,7 +212,7 @@ resource "aws_dynamodb_table" "records" {
   hash_key                    = "record_set"
   range_key                   = "record_id"
   deletion_protection_enabled = var.deletion_protection
-  tags                        = var.tags
+  tags                        = local.tags
 
   attribute {
     name = "record_set"
@@ -184,6 +227,14 @@ resource "aws_dynamodb_table" "records" {
   ttl {
     attribute_name = "expires_at"
     enabled        = true
+  }
+
+  dynamic "on_demand_throughput" {
+    for_each = local.ceilings.records
+    content {
+      max_read_request_units  = on_demand_throughput.value.read
+      max_write_request_units = on_demand_throughput.value.write
+    }
   }
 
   point_in_time_recovery {
@@ -202,7 +253,7 @@ resource "aws_dynamodb_table" "receipts" {
   billing_mode                = "PAY_PER_REQUEST"
   hash_key                    = "receipt"
   deletion_protection_enabled = var.deletion_protection
-  tags                        = var.tags
+  tags                        = local.tags
 
   attribute {
     name = "receipt"
@@ -212,6 +263,14 @@ resource "aws_dynamodb_table" "receipts" {
   ttl {
     attribute_name = "expires_at"
     enabled        = true
+  }
+
+  dynamic "on_demand_throughput" {
+    for_each = local.ceilings.receipts
+    content {
+      max_read_request_units  = on_demand_throughput.value.read
+      max_write_request_units = on_demand_throughput.value.write
+    }
   }
 
   point_in_time_recovery {

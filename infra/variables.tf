@@ -83,3 +83,30 @@ variable "retention" {
     error_message = "retention: whole numbers up to 36500; entries must stay longer than grace_hours, and submission_id_days be at least 1."
   }
 }
+
+variable "on_demand_ceilings" {
+  description = "By table (scores, counters, boards, records, receipts), the most read and write units a second on demand, for it and its indexes; beyond them DynamoDB throttles. -1 lifts a ceiling. An index's is set when the stack is created, later by hand: docs/operations.md."
+  type = map(object({
+    read  = number
+    write = number
+  }))
+  default = {}
+
+  validation {
+    condition = alltrue([
+      for table, units in var.on_demand_ceilings :
+      contains(["scores", "counters", "boards", "records", "receipts"], table) && alltrue([for most in [units.read, units.write] : most == -1 || most >= 1])
+    ])
+    error_message = "on_demand_ceilings: for scores, counters, boards, records or receipts, each at least 1, or -1."
+  }
+  validation {
+    condition     = var.provisioned_capacity == null || length(setintersection(keys(var.on_demand_ceilings), ["scores", "counters", "boards"])) == 0
+    error_message = "on_demand_ceilings: not for tables with provisioned_capacity."
+  }
+}
+
+variable "permissions_boundary" {
+  description = "The ARN of a policy that bounds every role of the stack; null is none."
+  type        = string
+  default     = null
+}

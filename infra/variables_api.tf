@@ -1,14 +1,15 @@
 variable "api_keys" {
-  description = "API keys by a name of your own, each with the whole hour at which it expires (RFC 3339, at most 365 days ahead), or null for 7 days from its creation."
-  type        = map(string)
-  default     = { public = null }
+  description = "API keys by a name of your own, each with the days that it lives: at most 365, which is AppSync's limit. An alarm goes off 30 days before the end."
+  type        = map(number)
+  default     = { public = 365 }
 
   validation {
-    condition = alltrue([
-      for expires in values(var.api_keys) :
-      expires == null || can(regex("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:00:00Z$", expires))
-    ])
-    error_message = "api_keys: each null or a whole hour such as 2027-01-31T00:00:00Z; AppSync rounds others down, and every plan would differ."
+    condition     = alltrue([for days in values(var.api_keys) : days == floor(days) && days >= 2 && days <= 365])
+    error_message = "api_keys: whole days, from 2 to 365."
+  }
+  validation {
+    condition     = alltrue([for name in keys(var.api_keys) : can(regex("^[A-Za-z0-9_-]{1,50}$", name))])
+    error_message = "api_keys: names of up to 50 letters, digits, hyphens and underscores."
   }
 }
 
@@ -105,5 +106,33 @@ variable "api_log_level" {
   validation {
     condition     = contains(["NONE", "ERROR", "INFO", "DEBUG", "ALL"], var.api_log_level)
     error_message = "api_log_level: NONE, ERROR, INFO, DEBUG or ALL."
+  }
+}
+
+variable "domain" {
+  description = "An own domain of AppSync's endpoint, which needs a certificate of us-east-1; null is none. Point its DNS alias to the output domain_target."
+  type = object({
+    name            = string
+    certificate_arn = string
+  })
+  default = null
+
+  validation {
+    condition     = var.domain == null ? true : can(regex(":acm:us-east-1:", var.domain.certificate_arn))
+    error_message = "domain.certificate_arn: a certificate in us-east-1."
+  }
+}
+
+variable "private_network" {
+  description = "Makes AppSync's endpoint reachable from VPCs alone (visibility PRIVATE). The notify function then runs in these subnets, which need endpoints for appsync-api, sqs and dynamodb. Null is reachable from everywhere. A change replaces the API."
+  type = object({
+    subnet_ids         = list(string)
+    security_group_ids = list(string)
+  })
+  default = null
+
+  validation {
+    condition     = var.private_network == null ? true : length(var.private_network.subnet_ids) > 0 && length(var.private_network.security_group_ids) > 0
+    error_message = "private_network: at least one subnet and one security group."
   }
 }

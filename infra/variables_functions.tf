@@ -9,6 +9,43 @@ variable "architecture" {
   }
 }
 
+variable "runtime" {
+  description = "The functions' Python, such as python3.13. Null is the Python that packaged them, whose bytecode the zips hold: with another one every cold start compiles."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.runtime == null || can(regex("^python3\\.1[1-9]$", var.runtime))
+    error_message = "runtime: python3.11 or newer."
+  }
+}
+
+variable "snap_start" {
+  description = "Which of api and http start from a snapshot, which Lambda charges for. Needs Python 3.12 or newer."
+  type        = set(string)
+  default     = []
+
+  validation {
+    condition     = length(setsubtract(var.snap_start, ["api", "http"])) == 0
+    error_message = "snap_start: api and http."
+  }
+}
+
+variable "provisioned_concurrency" {
+  description = "How many instances of api and http are always warm, which Lambda charges for. Not with snap_start."
+  type        = map(number)
+  default     = {}
+
+  validation {
+    condition     = alltrue([for name, instances in var.provisioned_concurrency : contains(["api", "http"], name) && instances >= 1])
+    error_message = "provisioned_concurrency: for api and http, at least 1."
+  }
+  validation {
+    condition     = length(setintersection(var.snap_start, keys(var.provisioned_concurrency))) == 0
+    error_message = "provisioned_concurrency: not for functions with snap_start."
+  }
+}
+
 variable "memory_size" {
   description = "MB of memory by function (api, http, stream, notify, maintenance); CPU comes with it. Those left out get 1024."
   type        = map(number)
@@ -67,4 +104,19 @@ variable "tracing" {
   description = "Whether X-Ray traces the API and the functions."
   type        = bool
   default     = false
+}
+
+variable "notify_max_concurrency" {
+  description = "The most invocations of notify at once. One publishes up to some 500 events a second; AppSync's default quota is 2,000 request tokens a second."
+  type        = number
+  default     = 5
+
+  validation {
+    condition     = var.notify_max_concurrency >= 2 && var.notify_max_concurrency <= 1000
+    error_message = "notify_max_concurrency: from 2 to 1000."
+  }
+  validation {
+    condition     = lookup(var.reserved_concurrency, "notify", var.notify_max_concurrency) >= var.notify_max_concurrency
+    error_message = "notify_max_concurrency: at most what reserved_concurrency.notify is, or messages come back unread."
+  }
 }

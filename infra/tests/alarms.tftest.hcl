@@ -9,8 +9,8 @@ variables {
 
 run "by_default" {
   assert {
-    condition     = length(aws_cloudwatch_metric_alarm.alarm) == tonumber(regex("alarms, (\\d+) \\(", file("${path.module}/../docs/operations.md"))[0])
-    error_message = "The number of alarms in docs/operations.md is not Terraform's: ${length(aws_cloudwatch_metric_alarm.alarm)}."
+    condition     = length(aws_cloudwatch_metric_alarm.alarm) + length(aws_cloudwatch_metric_alarm.api_key) == tonumber(regex("alarms, (\\d+) \\(", file("${path.module}/../docs/operations.md"))[0])
+    error_message = "The number of alarms in docs/operations.md is not Terraform's: ${length(aws_cloudwatch_metric_alarm.alarm) + length(aws_cloudwatch_metric_alarm.api_key)}."
   }
 
   assert {
@@ -62,19 +62,20 @@ run "with_http" {
   }
 
   assert {
-    condition     = length(aws_cloudwatch_metric_alarm.alarm) == tonumber(regex("alarms, \\d+ \\((\\d+) with the HTTP endpoint\\)", file("${path.module}/../docs/operations.md"))[0])
-    error_message = "The number of alarms with the HTTP endpoint in docs/operations.md is not Terraform's: ${length(aws_cloudwatch_metric_alarm.alarm)}."
+    condition     = length(aws_cloudwatch_metric_alarm.alarm) + length(aws_cloudwatch_metric_alarm.api_key) == tonumber(regex("alarms, \\d+ \\((\\d+) with the HTTP endpoint\\)", file("${path.module}/../docs/operations.md"))[0])
+    error_message = "The number of alarms with the HTTP endpoint in docs/operations.md is not Terraform's: ${length(aws_cloudwatch_metric_alarm.alarm) + length(aws_cloudwatch_metric_alarm.api_key)}."
   }
 
   # A name in the table may stand for each function, table, index or key.
   assert {
-    condition = toset(keys(aws_cloudwatch_metric_alarm.alarm)) == toset(flatten([
+    condition = toset([for alarm in concat(values(aws_cloudwatch_metric_alarm.alarm), values(aws_cloudwatch_metric_alarm.api_key)) : trimprefix(alarm.alarm_name, "leaderboard-")]) == toset(flatten([
       for row in regexall("(?m)^\\| ([a-z0-9*, -]+) \\|.*\\|.*\\|$", regex("(?s)## Alarms\n(.*?)\n## ", file("${path.module}/../docs/operations.md"))[0]) : [
         for name in split(", ", row[0]) : [
           for each in(
             strcontains(name, "*function*") ? keys(output.function_names) :
             strcontains(name, "*table*") ? keys(output.table_names) :
-            strcontains(name, "*index*") ? ["scores-by-rank", "boards-by-id"] : [""]
+            strcontains(name, "*index*") ? ["scores-by-rank", "boards-by-id"] :
+            strcontains(name, "*key*") ? keys(var.api_keys) : [""]
           ) : replace(name, "/\\*[a-z]+\\*/", each)
         ]
       ] if row[0] != "alarm"

@@ -3,6 +3,11 @@ mock_provider "aws" {
   source = "./tests/mocks"
 }
 
+override_resource {
+  target = aws_sqs_queue.notify_dead_letters
+  values = { arn = "arn:aws:sqs:eu-west-1:123456789012:dead-letters" }
+}
+
 variables {
   package_dir = "./tests/package"
 }
@@ -70,6 +75,23 @@ run "defaults_are_safe" {
   }
 }
 
+run "queues_and_streams" {
+  assert {
+    condition     = jsondecode(aws_sqs_queue.notify.redrive_policy).deadLetterTargetArn == "arn:aws:sqs:eu-west-1:123456789012:dead-letters" && jsondecode(aws_sqs_queue.notify.redrive_policy).maxReceiveCount >= 5
+    error_message = "A message that always fails leaves the queue."
+  }
+
+  assert {
+    condition     = aws_cloudwatch_metric_alarm.alarm["notify-dead-letters"].dimensions.QueueName == aws_sqs_queue.notify_dead_letters.name
+    error_message = "Dead letters are an alarm."
+  }
+
+  assert {
+    condition     = aws_lambda_event_source_mapping.notify.scaling_config[0].maximum_concurrency == 5 && aws_lambda_event_source_mapping.scores.parallelization_factor == 1
+    error_message = "Consumers have a maximum concurrency."
+  }
+}
+
 run "two_stacks_share_no_name" {
   command = plan
 
@@ -82,7 +104,7 @@ run "two_stacks_share_no_name" {
       [for name in values(output.table_names) : startswith(name, "other-")],
       [for name in values(output.function_names) : startswith(name, "other-")],
       [for role in aws_iam_role.function : startswith(role.name, "other-")],
-      [for alarm in aws_cloudwatch_metric_alarm.alarm : startswith(alarm.alarm_name, "other-")],
+      [for alarm in concat(values(aws_cloudwatch_metric_alarm.alarm), values(aws_cloudwatch_metric_alarm.api_key)) : startswith(alarm.alarm_name, "other-")],
       [startswith(aws_sqs_queue.failed.name, "other-"), startswith(aws_scheduler_schedule.maintenance.name, "other-")],
     ))
     error_message = "Every name starts with the prefix."

@@ -23,7 +23,7 @@ run "anyone_reads" {
   }
 
   assert {
-    condition     = nonsensitive(sha256(aws_apigatewayv2_stage.http[0].stage_variables.secret) == aws_lambda_function.function["http"].environment[0].variables.LEADERBOARD_EVENT_SECRET_SHA256) && nonsensitive(length(aws_apigatewayv2_stage.http[0].stage_variables.secret)) >= 32
+    condition     = nonsensitive(sha256(aws_apigatewayv2_stage.http[0].stage_variables.secret)) == aws_lambda_function.function["http"].environment[0].variables.LEADERBOARD_EVENT_SECRET_SHA256 && nonsensitive(length(aws_apigatewayv2_stage.http[0].stage_variables.secret)) >= 32
     error_message = "The function knows the hash of the stage's secret, and not the secret."
   }
 
@@ -36,7 +36,7 @@ run "anyone_reads" {
   }
 
   assert {
-    condition     = nonsensitive(aws_lambda_function.function["api"].environment[0].variables == aws_lambda_function.function["http"].environment[0].variables)
+    condition     = aws_lambda_function.function["api"].environment[0].variables == aws_lambda_function.function["http"].environment[0].variables
     error_message = "The api function knows the same hash."
   }
 

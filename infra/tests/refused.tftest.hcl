@@ -19,7 +19,7 @@ run "bad_values_are_refused" {
     log_retention_days   = 31
     retention            = { grace_hours = 48, daily_days = 2 }
     api_log_level        = "WARN"
-    api_keys             = { web = "2027-01-01T00:30:00Z" }
+    api_keys             = { web = 366 }
     sign_in              = { client_ids = [] }
     query_depth_limit    = 100
     resolver_count_limit = 0
@@ -45,4 +45,25 @@ run "bad_values_are_refused" {
     var.stream,
     var.provisioned_capacity,
   ]
+}
+
+run "messages_must_not_come_back_unread" {
+  command = plan
+
+  variables {
+    reserved_concurrency   = { notify = 4 }
+    notify_max_concurrency = 5
+  }
+
+  expect_failures = [var.notify_max_concurrency]
+}
+
+run "a_mapping_has_two_invocations_at_least" {
+  command = plan
+
+  variables {
+    notify_max_concurrency = 1
+  }
+
+  expect_failures = [var.notify_max_concurrency]
 }

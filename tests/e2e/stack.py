@@ -67,7 +67,7 @@ module "beside" {
   waf_rate_limit      = 1000
   architecture        = "x86_64"
   tags                = { team = "games" }
-  api_keys            = { web = "2099-01-01T00:00:00Z" }
+  api_keys            = { web = 30 }
 }
 
 output "stack" {

@@ -6,7 +6,7 @@ mock_data "aws_partition" {
   defaults = { partition = "aws", dns_suffix = "amazonaws.com" }
 }
 mock_data "aws_region" {
-  defaults = { name = "eu-west-1" }
+  defaults = { id = "eu-west-1" }
 }
 mock_resource "aws_appsync_graphql_api" {
   defaults = {
@@ -16,6 +16,9 @@ mock_resource "aws_appsync_graphql_api" {
 }
 mock_resource "aws_lambda_function" {
   defaults = { arn = "arn:aws:lambda:eu-west-1:123456789012:function:mock" }
+}
+mock_resource "aws_lambda_alias" {
+  defaults = { arn = "arn:aws:lambda:eu-west-1:123456789012:function:mock:live" }
 }
 mock_resource "aws_iam_role" {
   defaults = { arn = "arn:aws:iam::123456789012:role/mock" }
