@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 TREES_NODE = "trees"
 COUNT, BIRTH, REWRITE_BEGUN, REWRITTEN, SETTLED = "c", "g", "w", "r", "s"  # first letters of attributes
 _WORTH_A_WRITE = 4  # outdated guards
+_REMOVED_AT_ONCE = 100  # outdated guards; an expression has 4 KB at most
 _CHILD_ATTRIBUTE = re.compile(r"([cgwrs])([0-9a-f]{2})")
 
 Item = Mapping[str, Any]
@@ -88,7 +89,7 @@ def add_steps(
         db.client.update_item(
             TableName=db.tables.counters,
             Key=node_key(standings, name),
-            UpdateExpression="REMOVE " + ", ".join(guards),
+            UpdateExpression="REMOVE " + ", ".join(guards[:_REMOVED_AT_ONCE]),
         )
     return item
 
