@@ -41,7 +41,8 @@ def import_file(run: Callable[..., int], stack: Stack, file: Path, board: Board,
     return run(import_command.run, stack, **{**vars(args), **options})
 
 
-ODD_NAMES = ["a,b", 'q"q', " padded ", "\u202eleft", "\U0001f3c1", "=1+1", "null", "é"]
+ODD_IDS = ["a,b", 'q"q', "+39 06", "@left", "\U0001f3c1", "=1+1", "-null", "é"]
+ODD_NAMES = ["a,b", 'q"q', " padded ", "\u202eleft", "'=quoted", "=1+1", "@null", "e\u0301"]
 
 
 @pytest.mark.parametrize("file_format", ["csv", "jsonl"])
@@ -56,7 +57,7 @@ def test_an_export_imported_again_is_the_same_to_the_last_digit(
         for at, kind in enumerate(kinds)
     ]
     source, copy = (Twin.make(db, boards, components=components).board for _ in range(2))
-    for at, name in enumerate(ODD_NAMES):
+    for at, (participant, name) in enumerate(zip(ODD_IDS, ODD_NAMES, strict=True)):
         score = [str(2**62 + at)]
         if composite:
             score = [f"-{at}.25", f"{at}:00:01.001", f"2026-11-30T12:00:0{at}.123Z"]
@@ -64,7 +65,7 @@ def test_an_export_imported_again_is_the_same_to_the_last_digit(
         submit_score(
             db,
             source,
-            Submission(name, score, NOW.replace(microsecond=at), name, metadata),
+            Submission(participant, score, NOW.replace(microsecond=at), name, metadata),
             now=NOW.replace(hour=23),
         )
     drain()
