@@ -14,6 +14,7 @@ from local.importing.input_file import InputFile, Record
 from local.importing.instants import instant
 from local.importing.rows import LeftOut, Refusal, Row
 from local.importing.score_text import DecimalMark, Unclear, is_gap, plain_score, signed
+from local.importing.spreadsheet import unescaped
 from local.importing.tidy import Tidy, trimmed
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -109,7 +110,7 @@ class RowReader:
 
     def _row(self, record: Record) -> Row | LeftOut:
         """Read a row. The score comes first: a leader's time counts even if the row is refused."""
-        values, columns = record.values, self.columns
+        values, columns = unescaped(record.values), self.columns
         for column, wanted in self.reading.where:
             if trimmed(text_of(value_at(values, column)) or "") != wanted:
                 return LeftOut("--where")
