@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import TextIO
 
-SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
+SEPARATORS = {"tab": "\t", "semicolon": ";", "pipe": "|", "comma": ","}
 _SEP_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 _SAMPLE_ROWS = 20
 _SAMPLE_CHARACTERS = 1 << 16
@@ -46,7 +46,8 @@ class Lines:
 def find_separator(text: TextIO, comment: str | None, wanted: Collection[str]) -> str:
     """Return the separator: what `sep=` names, or that by which a header has the wanted columns.
 
-    Where none has them, it is the one that cuts the first rows into most cells, the same number in each.
+    Where none has them, it is one that cuts the first rows into the same number of cells each; of several,
+    the comma comes last, as it stands in numbers and texts too.
     """
     lines = Lines(text, comment)
     sample: list[str] = []
@@ -56,17 +57,18 @@ def find_separator(text: TextIO, comment: str | None, wanted: Collection[str]) -
     if lines.separator is not None:
         return lines.separator
 
-    def fit(separator: str) -> tuple[int, float, int]:
+    def fit(separator: str) -> tuple[int, float]:
         try:
             rows = [row for row in csv.reader(sample, delimiter=separator) if row]
         except csv.Error:
-            return 0, 0.0, 0
+            return 0, 0.0
         if not rows or len(rows[0]) == 1:
-            return 0, 0.0, 0
+            return 0, 0.0
         alike = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
-        return len({name.strip() for name in rows[0]} & set(wanted)), alike, len(rows[0])
+        return len({name.strip() for name in rows[0]} & set(wanted)), alike
 
-    return max(SEPARATORS.values(), key=fit)  # the first of equals: the comma
+    best = max(SEPARATORS.values(), key=fit)  # the first of equals
+    return best if fit(best) != (0, 0.0) else ","
 
 
 def read_rows(

@@ -28,7 +28,8 @@ _SAMPLE = 4096
 _BLOCK = 1 << 20
 # Windows-1252 for text that is not: signs that do not stand in words, capitals that do not end them.
 _NOT_WESTERN = re.compile(
-    r"[a-zß-öø-ÿ][ŽŠŒŸ]|[^\W\d_][\u201a\u201e\u2020\u2021\u02c6\u2030\u00a4\u00a6-\u00a8\u00ac\u00af\u00b8]"
+    r"[a-zß-öø-ÿ][ŽŠŒŸ]|\u0192|[\u2018\u2019\u201c\u201d\u201a\u201e\u2020\u2021\u2022\u02dc\u2122]{2}"
+    r"|[^\W\d_][\u201a\u201e\u2020\u2021\u02c6\u2030\u00a4\u00a6-\u00a8\u00ac\u00af\u00b8]"
     r"|[^\W\d_][\u2013\u2014\u201c\u201d\u2022\u02dc\u2122\u2039\u203a\u20ac][^\W\d_]|[\x00-\x08]"
 )
 _WORD = re.compile(r"[^\W\d_]+")
@@ -70,7 +71,7 @@ def decide_encoding(stream: BinaryIO, named: str | None = None) -> Encoding:
 def _named(stream: BinaryIO, name: str) -> Encoding:
     try:
         codec = codecs.lookup(name).name
-        b"".decode(codec)
+        io.TextIOWrapper(io.BytesIO(), encoding=codec)  # refuses rot13 and its like
     except LookupError:
         raise StackError(
             f"--encoding {quoted(name)} is unknown; it is a name such as utf-8 or cp1252"
