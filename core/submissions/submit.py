@@ -138,6 +138,15 @@ def submit_scores(
     return [outcomes[index] for index in range(len(submissions))]
 
 
+def check_submission(board: Board, submission: Submission, *, now: datetime) -> None:
+    """Check a submission as `submit_score` does, without reading or storing anything.
+
+    Raises:
+        InvalidScore, InvalidInput, LeaderboardClosed: as `submit_score`.
+    """
+    _check(board, submission, now)
+
+
 @dataclass(frozen=True, slots=True)
 class _Checked:
     """A submission whose fields keep the rules. `refusal` is why one with an id has no attempts.
