@@ -262,7 +262,7 @@ def documented(stack: Stack, table: str, *operations: str) -> list[Command]:
 
 
 def test_scores_are_restored_as_the_runbook_says(stack: Stack, aws: Callable[[str], Any]) -> None:
-    backup = {}
+    backup: dict[str, str] = {}
     steps = documented(
         stack,
         "scores",
