@@ -48,7 +48,7 @@ def _add(
     parser.add_argument("board", metavar="BOARD", help="the board's id")
     parser.add_argument("--period", default=ALL_TIME, metavar="KEY", help="default: all-time")
     add_target(parser)
-    parser.set_defaults(func=func)
+    parser.set_defaults(func=func, when_interrupted="to resume" if func is _rebuild else None)
 
 
 def _explain(args: argparse.Namespace) -> int:

@@ -89,7 +89,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--tie-break", type=_member(TieBreak), default=TieBreak.EARLIEST, help=_names(TieBreak)
     )
     add_target(parser)
-    parser.set_defaults(func=run)
+    parser.set_defaults(func=run, when_interrupted="to resume")
 
 
 def run(args: argparse.Namespace) -> int:
