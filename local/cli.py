@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from importlib import metadata
 from typing import NoReturn
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -20,10 +21,15 @@ from local.commands import (
     counters,
     delete,
     demo,
+    doctor,
     export,
     import_file,
+    list_boards,
     run,
+    status,
+    submit,
     token,
+    top,
     watch,
 )
 from local.errors import Refused, StackError
@@ -69,10 +75,16 @@ def parser() -> argparse.ArgumentParser:
         epilog="Exit codes: 0 success; 1 the command found a problem or was refused; 2 it could not run; "
         "130 it was interrupted (Ctrl-C); 141 its output was closed.",
     )
+    leaderboard.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
     subparsers = leaderboard.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in (
         run,
         demo,
+        doctor,
+        status,
+        list_boards,
+        top,
+        submit,
         import_file,
         export,
         counters,
@@ -90,8 +102,8 @@ def parser() -> argparse.ArgumentParser:
 def _ended_by_interrupt(message: str) -> Iterator[None]:
     """Have Ctrl-C print a message and end the block: by its own cleanup if that is quick, else at once.
 
-    Calls that wait for DynamoDB cannot be cancelled. Leaving them is safe: what a command stores can be resumed
-    from any moment, also after `kill -9`.
+    Calls that wait for DynamoDB cannot be cancelled. Leaving them is safe: what a command stores can be
+    resumed from any moment, also after `kill -9`.
     """
 
     def interrupt(*_: object) -> NoReturn:
@@ -116,6 +128,13 @@ def _ended_by_interrupt(message: str) -> Iterator[None]:
 def _how_to_go_on(args: argparse.Namespace, argv: Sequence[str]) -> str:
     advice = getattr(args, "when_interrupted", None)
     return f"interrupted; {advice}: {shlex.join(['leaderboard', *argv])}" if advice else "interrupted"
+
+
+def _version() -> str:
+    try:
+        return metadata.version("leaderboard-appsync")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
 
 
 def _fail(message: str, code: int) -> int:

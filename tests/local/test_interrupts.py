@@ -30,7 +30,7 @@ ENDED_SECONDS = 3  # a second, on a machine that is not busy
 
 
 class StallingEngine:
-    """Passes requests on to an engine, until one of some operations comes: from then on it answers nothing."""
+    """Passes requests on to an engine, until one of some operations comes; then it answers nothing."""
 
     def __init__(self, engine: Engine, operations: set[str]) -> None:
         self.stalled, self.released = threading.Event(), threading.Event()
@@ -38,7 +38,7 @@ class StallingEngine:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def do_POST(handler) -> None:  # noqa: N802, N805
+            def do_POST(handler) -> None:  # noqa: N805
                 if handler.headers["x-amz-target"].rpartition(".")[2] in operations:
                     self.stalled.set()
                 if self.stalled.is_set():
