@@ -45,7 +45,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--seasons", default="all", metavar="all|YEAR[,YEAR...]", help="seasons to import; default: all"
     )
     add_target(parser)
-    parser.set_defaults(func=run)
+    parser.set_defaults(func=run, when_interrupted="to resume")
 
 
 def run(args: argparse.Namespace) -> int:

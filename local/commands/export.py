@@ -50,7 +50,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
     add_target(parser)
-    parser.set_defaults(func=run)
+    parser.set_defaults(func=run, when_interrupted="to start over")
 
 
 def run(args: argparse.Namespace) -> int:

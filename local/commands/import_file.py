@@ -44,7 +44,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "appended to it, use the same --source NAME each time.",
     )
     add_options(parser)
-    parser.set_defaults(func=run)
+    parser.set_defaults(func=run, when_interrupted="to resume")
 
 
 def run(args: argparse.Namespace) -> int:
