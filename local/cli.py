@@ -12,6 +12,7 @@ from core.domain.errors import LeaderboardError
 from local.commands import (
     audit,
     backup,
+    correct,
     counters,
     delete,
     demo,
@@ -68,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
         export,
         counters,
         backup,
+        correct,
         delete,
         audit,
         watch,

@@ -36,6 +36,7 @@ from tests.support.twin import NOW, Twin, submit_to
 ROOT = Path(__file__).parents[2]
 INFRA = ROOT / "infra"
 PERMISSIONS: dict[str, dict[str, list[str]]] = json.loads((INFRA / "permissions.json").read_text())
+P02 = 'leaderboardId: "board", participantId: "p02"'
 # A transaction needs the permissions of its parts.
 PARTS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "Get": "GetItem"}
 
@@ -129,6 +130,7 @@ def test_the_api_may_do_what_it_does_and_no_more(db: Database, boards: Boards, u
         'updateEntry(input: {leaderboardId: "board", participantId: "p02", displayName: "P"}) { hidden }',
         'hideEntry(leaderboardId: "board", participantId: "p02", reason: "R") { hidden }',
         'restoreEntry(leaderboardId: "board", participantId: "p02") { hidden }',
+        f'correctEntry(input: {{{P02}, score: "1", reason: "R"}}) {{ period }}',
         'removeEntry(leaderboardId: "board", participantId: "p02") { hidden }',
         'removeEntry(leaderboardId: "TRANSACTIONAL", participantId: "p02") { hidden }',
         'archiveLeaderboard(leaderboardId: "board", limit: 1) { id }',
