@@ -18,6 +18,7 @@ from core.domain.errors import LeaderboardError
 from local.commands import (
     audit,
     backup,
+    correct,
     counters,
     delete,
     demo,
@@ -89,6 +90,7 @@ def parser() -> argparse.ArgumentParser:
         export,
         counters,
         backup,
+        correct,
         delete,
         audit,
         watch,

@@ -45,6 +45,7 @@ class AuditAction(StrEnum):
     HIDE = "HIDE"
     RESTORE = "RESTORE"
     REMOVE = "REMOVE"
+    CORRECT = "CORRECT"
     FORGET = "FORGET"
     CLOSE = "CLOSE"
     REOPEN = "REOPEN"
