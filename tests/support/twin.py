@@ -1,6 +1,7 @@
 """A board in the database and its oracle: both are written to, and every read is compared."""
 
 import itertools
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -13,9 +14,11 @@ from core.archives.read import archive_entries
 from core.archives.write import begin_archive, write_archive
 from core.boards import Boards
 from core.counters.cache import CounterCache
+from core.domain import rank_key
 from core.domain.board import define_board
+from core.domain.entry_item import entry_key
 from core.domain.errors import EntryNotFound, EntryRemoved, InvalidScore
-from core.domain.keys import standings_key
+from core.domain.keys import rank_shard, shard_of, standings_key
 from core.domain.model import Board, Entry, Page, Rank, RankStrategy, ScoreKind, SubmitResult
 from core.moderation.correct import correct_entry
 from core.moderation.forget import erase_from_archives, forget_participant
@@ -24,7 +27,7 @@ from core.ranking.queries import around, entries, entries_of, entry, participant
 from core.ranking.ranks import rank_entries
 from core.records.audit import AuditContext
 from core.records.jobs import Job, pending_jobs
-from core.storage.database import Database
+from core.storage.database import Database, batch_write
 from core.submissions.submit import Submission, submit_score
 from tests.support.oracle import Bucket, Oracle, OutOfBounds, Place, Removed, Standing
 
@@ -302,6 +305,29 @@ def written_score(board: Board, score: Sequence[int]) -> list[str]:
         written(component.kind, value, component.decimals)
         for component, value in zip(board.components, score, strict=True)
     ]
+
+
+def put_entries(twin: Twin, scores: dict[str, int]) -> list[bytes]:
+    """Write entries as an import by other tools does; return their rank keys."""
+    keys = {one: rank_key.encode(twin.board, [score], NOW, one) for one, score in scores.items()}
+    puts: list[Any] = [
+        {
+            "PutRequest": {
+                "Item": {
+                    **entry_key(twin.board, ALL_TIME, one),
+                    "rank_key": {"B": key},
+                    "rank_shard": {"S": rank_shard(twin.standings, shard_of(twin.board, one))},
+                    "achieved_at": {"N": "1"},
+                    "written_at": {"N": str(time.time_ns() // 1_000_000)},
+                    "submissions": {"N": "1"},
+                    "version": {"N": "1"},
+                }
+            }
+        }
+        for one, key in keys.items()
+    ]
+    batch_write(twin.db, twin.db.tables.scores, puts)
+    return list(keys.values())
 
 
 def written(kind: ScoreKind, scaled: int, decimals: int) -> str:
