@@ -20,7 +20,7 @@ from core.moderation.forget import forget_participant
 from core.moderation.moderate import hide_entry, restore_entry
 from core.ranking.queries import size
 from core.records.audit import AuditContext, all_records
-from core.storage.database import Database
+from core.storage.database import Database, batch_write
 from core.upkeep.period_ends import call_period_end_hooks
 from local.backups import restore as restoring
 from local.backups import retries
@@ -210,7 +210,7 @@ def test_time_outs_are_retried(
     monkeypatch.setattr(stack.db.client, "scan", may_time_out(stack.db.client.scan))
     back_up(stack.db, tmp_path)
     time_outs = iter(range(3))
-    monkeypatch.setattr(restoring, "batch_write", may_time_out(restoring.batch_write))
+    monkeypatch.setattr(restoring, "batch_write", may_time_out(batch_write))
     restore(other, tmp_path)
     assert next(time_outs, None) is None
     check_restored(stack, other, [board])

@@ -20,7 +20,7 @@ from core.storage.database import Database
 from local.cli import main
 from local.commands import status
 from local.stack.engine import free_port
-from local.stack.target import following, opened
+from local.stack.target import Stack, following, opened
 from tests.support.stacks import stack_of
 from tests.support.twin import NOW
 
@@ -140,7 +140,7 @@ def test_the_lag_on_aws_is_the_stream_functions(monkeypatch: pytest.MonkeyPatch,
 
     monkeypatch.setattr(boto3, "client", lambda *_, **__: CloudWatch())
     args = argparse.Namespace(stack="race", region="eu-west-1")
-    opened_stack = status.Stack(local_db, Boards(local_db), lambda: None, lambda _: None)
+    opened_stack = Stack(local_db, Boards(local_db), lambda: None, lambda _: None)
     assert status._lag_on_aws(args, opened_stack) == "1.5 s at 12:00 UTC"
     assert asked["Dimensions"] == [{"Name": "FunctionName", "Value": "race-stream"}]
 
