@@ -122,6 +122,10 @@ def _ended_by_interrupt(message: str) -> Iterator[None]:
     before = signal.signal(signal.SIGINT, interrupt)
     try:
         yield
+    except BaseException:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # then whatever was raised is a consequence
+            raise KeyboardInterrupt from None
+        raise
     finally:
         if signal.getsignal(signal.SIGINT) is interrupt:
             signal.signal(signal.SIGINT, before)

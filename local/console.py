@@ -50,6 +50,8 @@ def print_pairs(args: argparse.Namespace, pairs: Iterable[tuple[str, str]], titl
         print_json(dict(pairs))
         return
     table = Table(title=title, show_header=False)
+    table.add_column()
+    table.add_column(overflow="fold")
     for pair in pairs:
         table.add_row(*pair)
     plain_console().print(table)

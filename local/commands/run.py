@@ -16,7 +16,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "Ctrl-C, and prints their addresses. The data is kept for the next run.",
     )
     parser.add_argument("--port", type=_port, default=8080, metavar="N", help="GraphQL's port; default: 8080")
-    parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="a certificate, to serve TLS too")
+    parser.add_argument(
+        "--tls",
+        action="store_true",
+        help="serve TLS too, with a certificate for localhost made in the data folder",
+    )
+    parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="a certificate of your own instead")
     parser.add_argument("--tls-key", type=Path, metavar="FILE", help="its key; both in PEM")
     parser.add_argument("--tls-port", type=_port, default=8443, metavar="N", help="TLS port; default: 8443")
     data = parser.add_mutually_exclusive_group()
@@ -34,6 +39,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def _run(args: argparse.Namespace) -> int:
     if (args.tls_cert is None) != (args.tls_key is None):
         raise StackError("--tls-cert and --tls-key: give both, or neither")
+    if args.tls and args.tls_cert is not None:
+        raise StackError("--tls makes a certificate; give it or --tls-cert, not both")
     from local.server.main import run  # noqa: PLC0415 - importing GraphQL would slow every other command
 
     return run(args)

@@ -11,9 +11,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     """Add the `watch` command."""
     parser = subparsers.add_parser(
         "watch",
-        help="print a participant's rank changes, or a board's top, as they happen",
-        description="Prints the current state, then each change, until Ctrl-C. Reconnects after a lost "
-        "connection.",
+        help="print a participant's rank bucket changes, or a board's top, as they happen",
+        description="Prints the current state, then each change of rank bucket or top, until Ctrl-C. A move "
+        "within a bucket is no event. Reconnects after a lost connection.",
     )
     parser.add_argument("board", metavar="BOARD", help="the board's id")
     parser.add_argument("participant", metavar="PARTICIPANT", nargs="?", help="the participant's id")

@@ -9,6 +9,7 @@ import subprocess
 import threading
 from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import NoReturn
 
 from core.boards import Boards
@@ -17,8 +18,9 @@ from core.storage.database import Database
 from core.storage.tables import create_tables
 from local import ADMIN_KEY, PUBLIC_KEY
 from local.errors import StackError
-from local.server import graphiql, maintenance, sockets, tokens, web
+from local.server import graphiql, home, maintenance, sockets, tokens, web
 from local.server.notifier import Notifier
+from local.server.signed import LocalCredentials
 from local.stack.engine import Engine, running_engine, temporary_folder
 from local.stack.roles import ActingAs
 from local.stack.running import RunningStack, recorded
@@ -26,7 +28,7 @@ from local.stack.stream_reader import StreamReader, connect_streams
 from local.stack.target import connect_local
 from resolvers.http import Backend, serve
 from resolvers.publisher import Publisher, with_key
-from resolvers.request.auth import Credentials, Role
+from resolvers.request.auth import Role
 from resolvers.request.hub import Hub
 
 _STREAM_RECORDS_KEPT = 10_000  # before the checkpoint; AWS keeps those of a day
@@ -44,10 +46,13 @@ def run(args: argparse.Namespace) -> int:
     with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as stack:
         listener = stack.enter_context(web.listener(args.port, "--port"))
         tls = None
-        if args.tls_cert is not None:
-            context = web.tls_context(args.tls_cert, args.tls_key)
-            tls = stack.enter_context(web.listener(args.tls_port, "--tls-port")), context
         folder = stack.enter_context(temporary_folder()) if args.ephemeral else args.data
+        certificate, key = args.tls_cert, args.tls_key
+        if args.tls:
+            certificate, key = _local_certificate(folder)
+        if certificate is not None:
+            context = web.tls_context(certificate, key)
+            tls = stack.enter_context(web.listener(args.tls_port, "--tls-port")), context
         engine = stack.enter_context(running_engine(folder))
         db = connect_local(engine.endpoint)
         create_tables(db)
@@ -57,15 +62,19 @@ def run(args: argparse.Namespace) -> int:
         lost = args.ephemeral or engine.database is None
         data = f"{folder.resolve()}, {'deleted at the end' if lost else 'kept'}"
         keys = {ADMIN_KEY: Role.ADMIN, PUBLIC_KEY: Role.PUBLIC}
-        credentials = Credentials(keys, partial(tokens.read, tokens.read_secret(folder)))
+        credentials = LocalCredentials(keys, partial(tokens.read, tokens.read_secret(folder)))
         backend = Backend(db, boards, credentials)
         publisher = Publisher(running.url, with_key(ADMIN_KEY))
         notifier = Notifier(db, boards, partial(_publish, backend.hub, publisher))
         stack.enter_context(_background(db, boards, engine, notifier))
         app = serve(backend)
         app.add_middleware(ActingAs, role="http")
-        app.router.routes[:0] = [*graphiql.routes(), *sockets.routes(backend)]
-        welcome = _welcome(running, data, args.tls_port if tls else None)
+        app.router.routes[:0] = [
+            *home.routes(db, running.url),
+            *graphiql.routes(),
+            *sockets.routes(backend),
+        ]
+        welcome = _welcome(running, data, args.tls_port if tls else None, certificate)
         _run(web.Server(app, welcome, tls), listener, engine.process)
     return 0
 
@@ -110,13 +119,27 @@ def _background(db: Database, boards: Boards, engine: Engine, notifier: Notifier
             thread.join(timeout=5)
 
 
-def _welcome(running: RunningStack, data: str, tls_port: int | None) -> str:
-    tls = f"           https://localhost:{tls_port}/graphql  (as Amplify needs it)\n" if tls_port else ""
+def _local_certificate(folder: Path) -> tuple[Path, Path]:
+    try:
+        from local.server.certificate import local_certificate  # noqa: PLC0415 - only --tls needs cryptography
+
+        return local_certificate(folder)
+    except ImportError:
+        raise StackError("--tls needs the package cryptography: `make setup` installs it") from None
+    except OSError as error:
+        raise StackError(f"cannot write a certificate to {folder}: {error.strerror}") from None
+
+
+def _welcome(running: RunningStack, data: str, tls_port: int | None, certificate: Path | None) -> str:
+    tls = (
+        f"           https://localhost:{tls_port}/graphql  (certificate: {certificate})\n" if tls_port else ""
+    )
     return (
         f"GraphQL    {running.url}  (POST; subscriptions by WebSocket; in a browser: GraphiQL)\n{tls}"
         f"Keys       x-api-key: {ADMIN_KEY}   everything\n"
         f"           x-api-key: {PUBLIC_KEY}  what public clients may do\n"
         "           Authorization: JWT        a participant; `leaderboard token PARTICIPANT` prints one\n"
+        "           Authorization: AWS4-HMAC-SHA256 ...  a server; any AWS credentials sign it\n"
         f"DynamoDB   {running.endpoint}  (any region and credentials)\n"
         f"Data       {data}\n"
         "Ready. Stop with Ctrl-C.\n"

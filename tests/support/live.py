@@ -21,10 +21,10 @@ from core.storage.database import Database, Tables
 from core.storage.database import connect as connect_database
 from core.storage.tables import create_tables
 from local.server import sockets, tokens, web
+from local.server.signed import LocalCredentials
 from local.stack.engine import Engine
 from local.stack.roles import ActingAs, enforce
 from resolvers.http import Backend, serve
-from resolvers.request.auth import Credentials
 from resolvers.request.hub import Hub
 from tests.support.graphql_api import KEYS
 
@@ -126,7 +126,7 @@ def live_alone(engine: Engine, **sizes: Any) -> Iterator[Live]:
 @contextmanager
 def live(db: Database, boards: Boards, *, port: int = 0, **sizes: Any) -> Iterator[Live]:
     """Run a server until the block ends."""
-    backend = Backend(db, boards, Credentials(KEYS, partial(tokens.read, SECRET)))
+    backend = Backend(db, boards, LocalCredentials(KEYS, partial(tokens.read, SECRET)))
     app = serve(backend)
     app.add_middleware(ActingAs, role="http")
     app.router.routes[:0] = sockets.routes(backend, **sizes)

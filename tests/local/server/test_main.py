@@ -54,12 +54,12 @@ class Stack:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Stack]:
+def running(folder: Path, *options: str) -> Iterator[Stack]:
     port = free_port()
     output = folder.with_name(f"{folder.name}-output")
     with output.open("wb") as file:
         process = subprocess.Popen(
-            [COMMAND, "run", "--port", str(port), "--data", folder],
+            [COMMAND, "run", "--port", str(port), "--data", folder, *options],
             stdout=file,
             stderr=file,
             start_new_session=True,
