@@ -48,7 +48,7 @@ FIELDS: Mapping[str, Mapping[str, int]] = json.loads(
 )
 
 # By field, the subfield that costs extra reads if selected.
-_COSTLY = {("Entry", "rank"): "position"}
+_COSTLY = {("Entry", "rank"): "position", ("Query", "participant"): "displayName"}
 
 Call = Mapping[str, Any]
 Envelope = dict[str, Any]  # {data}, or {data: None, errorType, errorMessage}

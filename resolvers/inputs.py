@@ -191,7 +191,10 @@ class SubmitScoreInput:
         description="Makes a retry safe: a submission whose id was used before changes nothing and is "
         "answered as the first was. Other content is a SubmissionConflict. Kept for 7 days by default.",
     )
-    display_name: str | None = strawberry.field(default=UNSET, description="The participant's name to show.")
+    display_name: str | None = strawberry.field(
+        default=UNSET,
+        description="The participant's name to show. A newer one is stored even if the score is refused.",
+    )
     metadata: AWSJSON | None = strawberry.field(
         default=UNSET, description="JSON to attach, at most 1,024 bytes."
     )

@@ -10,6 +10,7 @@ from strawberry import UNSET
 from core.ranking import queries
 from resolvers.request.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
 from resolvers.request.context import Info
+from resolvers.request.selection import is_selected
 from resolvers.types.board import Leaderboard, LeaderboardConnection
 from resolvers.types.entry import Participant
 
@@ -45,11 +46,12 @@ class Query:
             strawberry.ID, strawberry.argument(name="id", description="The participant's id.")
         ],
     ) -> Participant | None:
-        """Return one participant with the display name of the first entry found."""
+        """Return one participant; all their entries are read only if their name is selected."""
         context = info.context
+        if is_selected(info, "displayName"):
+            named = await asyncio.to_thread(queries.newest_named, context.db, context.boards, participant_id)
+            return Participant(id=participant_id, display_name=named.display_name) if named else None
         page = await asyncio.to_thread(
             queries.participant_entries, context.db, context.boards, participant_id, 1, None
         )
-        if not page.items:
-            return None
-        return Participant(id=participant_id, display_name=page.items[0].display_name)
+        return Participant(id=participant_id, display_name=None) if page.items else None

@@ -5,6 +5,7 @@
     ATTRIBUTES               what else an entry says
     written_at               milliseconds since 1970: which nodes of a counter tree count the entry
     write_id, sources        make retries idempotent
+    named_at                 microseconds: when the display name was given; not in the index
     previous                 under SUM: score and achieved_at before the last change
     removed_at, expires_at   when it was removed, and when TTL deletes it
 
@@ -63,6 +64,7 @@ class Attribute:
         return first + "".join(map(str.capitalize, others))
 
 
+NAMED_AT = "named_at"
 PREVIOUS = "previous"
 
 # Not `written_at`: as it is not in the index, touching an entry is one write.
@@ -157,6 +159,12 @@ def is_ranked(item: Item | None) -> bool:
 def written_at(item: Item) -> int:
     """Return when an entry was last written, in milliseconds since 1970; 0 if its item does not say."""
     return int(item["written_at"]["N"].partition(".")[0]) if "written_at" in item else 0
+
+
+def name_age_key(item: Item) -> tuple[bool, int, int]:
+    """Return a sort key by which the entry comes last whose display name was given last."""
+    named_at = int(item[NAMED_AT]["N"]) if NAMED_AT in item else 0
+    return "display_name" in item, named_at, written_at(item)
 
 
 def sanitize_item(standings: str, item: Item | None) -> Item | None:

@@ -4,10 +4,11 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from core.domain.entry_item import TEXTS, check_texts, entry_from_item, entry_key
+from core.domain.entry_item import NAMED_AT, TEXTS, check_texts, entry_from_item, entry_key
 from core.domain.errors import EntryNotFound
 from core.domain.model import UNSET, Board, Entry, Unset
 from core.domain.periods import ALL_TIME, period_key
+from core.domain.rank_key import microseconds
 from core.domain.text import check_id
 from core.storage.database import Database
 from core.storage.parallel import run_all
@@ -46,6 +47,9 @@ def update_entry(
             values[f":{name}"] = {"S": value}
         elif value is None:
             removes.append(name)
+    if texts.get("display_name", UNSET) is not UNSET:
+        sets += f", {NAMED_AT} = :{NAMED_AT}"
+        values[f":{NAMED_AT}"] = {"N": str(microseconds(now))}
     expression = f"{sets} REMOVE {', '.join(removes)}" if removes else sets
 
     def edit(period: str) -> Entry | None:

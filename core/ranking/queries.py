@@ -8,7 +8,7 @@ from typing import Any
 
 from core.boards import Boards
 from core.counters.root import read_size
-from core.domain.entry_item import entry_from_item, entry_key, is_entry
+from core.domain.entry_item import entry_from_item, entry_key, is_entry, name_age_key
 from core.domain.errors import InvalidInput
 from core.domain.keys import split_standings, standings_key
 from core.domain.limits import MAX_ENTRIES_OF, MAX_PAGE, MAX_RADIUS, MAX_TOP, check_limit
@@ -17,7 +17,7 @@ from core.domain.pages import decode_token, encode_token
 from core.domain.periods import is_expired
 from core.domain.text import check_id
 from core.ranking.top import read_top
-from core.storage.database import Database, batch_get
+from core.storage.database import Database, batch_get, query_all
 from core.storage.parallel import run_all
 from core.storage.rank_index import read_run
 
@@ -148,17 +148,47 @@ def participant_entries(
     now = datetime.now(UTC)
     while True:
         items, more = _participant_items(db, participant_id, limit - len(found), after)
-        parts = [split_standings(item["standings"]["S"]) for item in items]
-        known = boards.get_many(board_id for board_id, _, _ in parts)
-        for item, (board_id, period, generation) in zip(items, parts, strict=True):
-            board = known.get(board_id)
-            if board and board.generation == generation and not is_expired(board, period, now):
-                found += _entries(board, period, [item])
+        found += [entry for entry, _ in _current(boards, items, now)]
         after = items[-1]["standings"]["S"] if items else after
         if not more:
             return Page(found, None)
         if len(found) == limit and after is not None:
             return Page(found, encode_token(listing, after.encode()))
+
+
+def newest_named(db: Database, boards: Boards, participant_id: str) -> Entry | None:
+    """Return that entry of a participant whose display name was given last; None if there are no entries.
+
+    If none has a name, returns any. Costs half a read unit for each 4 KB of the participant's entries, some
+    16 entries, and the boards that are not cached.
+
+    Raises:
+        InvalidInput: the id.
+    """
+    check_id("participantId", participant_id)
+    items = query_all(
+        db,
+        TableName=db.tables.scores,
+        KeyConditionExpression="participant = :participant",
+        ExpressionAttributeValues={":participant": {"S": participant_id}},
+    )
+    found = _current(boards, list(items), datetime.now(UTC))
+    newest = max(found, key=lambda pair: name_age_key(pair[1]), default=None)
+    return newest and newest[0]
+
+
+def _current(
+    boards: Boards, items: Sequence[dict[str, Any]], now: datetime
+) -> list[tuple[Entry, dict[str, Any]]]:
+    """Return the entries, each with its item, that are of a board that exists and a period not expired."""
+    parts = [split_standings(item["standings"]["S"]) for item in items]
+    known = boards.get_many(board_id for board_id, _, _ in parts)
+    found = []
+    for item, (board_id, period, generation) in zip(items, parts, strict=True):
+        board = known.get(board_id)
+        if board and board.generation == generation and not is_expired(board, period, now):
+            found += [(entry, item) for entry in _entries(board, period, [item])]
+    return found
 
 
 def _participant_items(

@@ -8,7 +8,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from core.domain import rank_key
-from core.domain.entry_item import PREVIOUS, entry_from_item, entry_key, is_entry
+from core.domain.entry_item import (
+    NAMED_AT,
+    PREVIOUS,
+    entry_from_item,
+    entry_key,
+    is_entry,
+    sanitize_item,
+    without_foreign_shard,
+)
 from core.domain.keys import rank_shard, shard_of, standings_key
 from core.domain.model import Board, Entry, ScorePolicy
 from core.domain.periods import expires_at
@@ -34,12 +42,13 @@ SourceNumber = tuple[str, int]  # an ordered source, such as an import, and the 
 class Decision:
     """What an attempt makes of an entry: its items before and after, empty where there is no entry.
 
-    `write` turns one into the other; without it the attempt is not accepted.
+    `write` turns one into the other. An attempt that is not accepted has none, or one of a new name alone.
     """
 
     before: Item
     after: Item
     write: EntryWrite | None = None
+    accepted: bool = False
     duplicate: bool = False
 
 
@@ -92,7 +101,7 @@ class Attempt:
         previous = _previous(self.board, item)
         standing = next_standing(self.board, entry, self.score, self.achieved_at, previous)
         if standing is None:
-            return Decision(item, item)
+            return self._rename(item)
         values: Key = {}
         condition = "attribute_not_exists(participant)"
         if entry is not None:
@@ -111,7 +120,9 @@ class Attempt:
             name: {"N": str(int(before[name]["N"]) + 1 if name in before else 1)}
             for name in ("version", "submissions")
         }
-        return Decision(before, {**before, **write.key, **counted_up, **(write.after or {})}, write)
+        return Decision(
+            before, {**before, **write.key, **counted_up, **(write.after or {})}, write, accepted=True
+        )
 
     def has_written(self, item: Item) -> bool:
         """Return whether an item is as this attempt wrote it."""
@@ -120,6 +131,39 @@ class Attempt:
     def entry(self, item: Item) -> Entry | None:
         """Return the entry that an item holds, or None for an empty item or a tombstone."""
         return entry_from_item(self.board, self.period, item) if is_entry(item) else None
+
+    def _rename(self, item: Item) -> Decision:
+        """Return what a refused score makes of an entry: a new display name comes through."""
+        sets = self._name(item)
+        if not sets:
+            return Decision(item, item)
+        sets["write_id"] = {"B": self.write_id}
+        if self.sequence:
+            sets["sources"] = {"B": _with_sequence(_sources(item), self.sequence)}
+        update = {
+            "UpdateExpression": f"SET {', '.join(f'{name} = :{name}' for name in sets)} ADD version :one",
+            "ConditionExpression": "version = :version",
+            "ExpressionAttributeValues": {
+                **{f":{name}": value for name, value in sets.items()},
+                ":version": item["version"],
+                ":one": {"N": "1"},
+            },
+        }
+        key = entry_key(self.board, self.period, self.participant_id)
+        sane = sanitize_item(standings_key(self.board.id, self.period, self.board.generation), item)
+        write = EntryWrite(key, update, before=item, after=without_foreign_shard(self.board, sane))
+        version = {"N": str(int(item["version"]["N"]) + 1)}
+        return Decision(item, {**item, **sets, "version": version}, write)
+
+    def _name(self, item: Item) -> "Key":
+        """Return the attributes of the display name, empty if it is the entry's or older than that."""
+        name = self.texts.get("display_name")
+        if name is None or name == item.get("display_name", {}).get("S"):
+            return {}
+        moment = rank_key.microseconds(self.achieved_at)
+        if NAMED_AT in item and moment < int(item[NAMED_AT]["N"]):
+            return {}
+        return {"display_name": {"S": name}, NAMED_AT: {"N": str(moment)}}
 
     def _write(
         self,
@@ -140,6 +184,8 @@ class Attempt:
             "write_id": {"B": self.write_id},
             **{name: {"S": text} for name, text in self.texts.items()},
         }
+        if "display_name" in self.texts:
+            sets[NAMED_AT] = {"N": str(rank_key.microseconds(self.achieved_at))}
         expires = expires_at(board, self.period)
         if expires is not None:
             sets[TTL_ATTRIBUTE] = {"N": str(int(expires.timestamp()))}

@@ -131,7 +131,7 @@ def _make_unread(db: Database, attempt: Attempt, flags: ModerationFlags) -> Deci
     if found is None:
         return attempt.decision(write, before)
     if attempt.has_written(found):
-        return Decision({}, found, write)
+        return Decision({}, found, write, accepted=True)
     return _make(db, attempt, found, flags)
 
 
@@ -165,7 +165,7 @@ def _submit_result(attempts: Sequence[Attempt], decisions: Sequence[Decision]) -
             before = attempt.entry(decision.before)
             previous = before.score if before else None
     return SubmitResult(
-        accepted=any(decision.write for decision in decisions),
+        accepted=any(decision.accepted for decision in decisions),
         duplicate=all(decision.duplicate for decision in decisions),
         entries=tuple(entries),
         previous_score=previous,

@@ -42,10 +42,11 @@ _REFUSALS = (InvalidScore, InvalidInput, LeaderboardClosed, EntryRemoved, Submis
 class Submission:
     """A participant's score for one board, as a client sends it.
 
-    `metadata` is JSON text. A display name or metadata left out stays as it was; a submission that is not
-    accepted changes neither. With a `submission_id` a retry changes nothing, for as long as the board's
-    retention says. `sequence` is (source, number) of an ordered source such as an import: a number that an
-    entry has seen from that source changes nothing (SUM and LATEST; BEST does not need it).
+    `metadata` is JSON text. A display name or metadata left out stays as it was. A submission that is not
+    accepted changes no metadata; its display name comes through unless an entry's own was given later. With
+    a `submission_id` a retry changes nothing, for as long as the board's retention says. `sequence` is
+    (source, number) of an ordered source such as an import: a number that an entry has seen from that source
+    changes nothing (SUM and LATEST; BEST does not need it).
     """
 
     participant_id: str
@@ -77,10 +78,11 @@ def submit_score(db: Database, board: Board, submission: Submission, *, now: dat
 
     Costs for each period, with entries under 1 KB: BEST is one conditional UpdateItem: 1 write unit on the
     table and, if the rank key moved, 2 on the index; 1 if refused. SUM and LATEST read first: a read unit
-    more, and a failed write of 1 unit for each time that another writer was faster. In one transaction, which
-    is SUM over several periods and all that has an id, the table's units are doubled; an id is 1 read unit
-    and 2 write units more. A retry with it only reads. Where there are periods that end, a read unit more
-    tells whether the participant is hidden or was removed.
+    more, and a failed write of 1 unit for each time that another writer was faster. A new display name with
+    a refused score is a write more: 1 unit on the table and 1 on the index. In one transaction, which is SUM
+    over several periods and all that has an id, the table's units are doubled; an id is 1 read unit and 2
+    write units more. A retry with it only reads. Where there are periods that end, a read unit more tells
+    whether the participant is hidden or was removed.
     """
     checked = _check(board, submission, now)
     if (

@@ -24,7 +24,10 @@ class Participant:
     """A participant."""
 
     id: strawberry.ID = strawberry.field(description="The participant's id, such as a user's id.")
-    display_name: str | None = strawberry.field(description="The name to show; null if none was given.")
+    display_name: str | None = strawberry.field(
+        description="The name to show; null if none was given. Of an entry's participant, the name given to "
+        "that entry; of `participant`, the one given last to any."
+    )
 
     @strawberry.field(
         description="The participant's entries on all boards and in all periods, in pages of at most 1,000."

@@ -142,6 +142,23 @@ def test_corrections_return_what_the_local_server_returns(api: Api, appsync: App
     assert refusal["errorType"] == "Unauthorized"
 
 
+def test_a_participants_name_is_the_one_given_last(api: Api, appsync: AppSync) -> None:
+    """On whichever board, and with a score that was refused."""
+    worse = {"participantId": "p07", "score": ["1"]}
+    assert appsync.ask(SUBMIT, input={"leaderboardId": "other", **worse, "displayName": "Q"})["data"]
+    for query in (
+        '{ participant(id: "p07") { displayName } }',
+        '{ participant(id: "p07") { ...F } } fragment F on Participant { id displayName }',
+    ):
+        found = comparable(api.ask(query))
+        assert found == comparable(appsync.ask(query))
+        assert found["data"]["participant"]["displayName"] == "Q"
+    without = '{ participant(id: "p07") { id } }'
+    assert comparable(api.ask(without)) == comparable(appsync.ask(without))
+    spent = [api.ask(query)["extensions"]["consumed"]["readUnits"] for query in (without, query)]
+    assert spent[0] <= spent[1]
+
+
 def test_refusals_have_an_error_type(api: Api, appsync: AppSync) -> None:
     refused = {"leaderboardId": "board", "participantId": "p", "score": ["much"]}
     assert comparable(api.ask(SUBMIT, input=refused)) == comparable(appsync.ask(SUBMIT, input=refused))

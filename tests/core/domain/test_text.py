@@ -344,7 +344,7 @@ def test_invalid_metadata_is_refused(db: Database, boards: Boards, text: str) ->
     assert entry(db, twin.board, ALL_TIME, "p") is None
 
 
-def test_only_accepted_submissions_change_names_and_metadata(
+def test_a_refused_score_brings_its_name_and_not_its_metadata(
     db: Database, boards: Boards, drain: Drain
 ) -> None:
     twin = Twin.make(db, boards)
@@ -363,8 +363,8 @@ def test_only_accepted_submissions_change_names_and_metadata(
         return found.display_name, found.metadata
 
     assert submit("5", "five", '"5"') == ("five", '"5"')
-    assert submit("4", "four", '"4"') == ("five", '"5"')  # not accepted: nothing changes
-    assert submit("6", None, None) == ("five", '"5"')  # left out: as it was
+    assert submit("4", "four", '"4"') == ("four", '"5"')
+    assert submit("6", None, None) == ("four", '"5"')  # left out: as it was
     assert submit("7", "seven", None) == ("seven", '"5"')
     update_entry(db, twin.board, "p", now=NOW, display_name=None, metadata=UNSET)
     assert stored() == (None, '"5"')
