@@ -17,7 +17,7 @@ from core.domain.model import Board
 from core.notifications.announced import Announced, read_announced
 from core.notifications.codec import pack, unpack
 from core.notifications.cuts import Cut, bucket_at, buckets_digest, is_inside
-from core.storage.database import Database, batch_write
+from core.storage.database import Database, batch_write, query_all
 from core.storage.parallel import batched
 from core.tree.changes import Change, latest
 
@@ -76,7 +76,8 @@ def record_movers(
 
 def read_movers(db: Database, standings: str, limit: int) -> list[MoverBatch]:
     """Read the oldest movers, whole batches up to the one that reaches `limit`: a read unit for each 4 KB."""
-    answer = db.client.query(
+    items = query_all(
+        db,
         TableName=db.tables.counters,
         KeyConditionExpression="standings = :live AND begins_with(node, :movers)",
         ExpressionAttributeValues={
@@ -87,9 +88,12 @@ def read_movers(db: Database, standings: str, limit: int) -> list[MoverBatch]:
         Limit=100,
     )
     batches: list[MoverBatch] = []
-    for item in answer["Items"]:
-        if sum(len(batch.movers) for batch in batches) < limit:
-            batches.append(_from_item(item))
+    found = 0
+    for item in items:
+        batches.append(_from_item(item))
+        found += len(batches[-1].movers)
+        if found >= limit:
+            break
     return batches
 
 

@@ -326,6 +326,32 @@ def test_boundaries_deep_in_a_grown_tree(
     }
 
 
+def test_a_boundary_inside_a_tie_that_fills_many_leaves_is_behind_its_last_entry(
+    make_scenario: Any, monkeypatch: pytest.MonkeyPatch, drain: Any
+) -> None:
+    """Also for those who join the tie later, and when its better part leaves."""
+    scenario = make_scenario(rank_buckets=[RankBucket("hundred", to=100), RankBucket("rest")])
+    grower = Grower.make(monkeypatch, drain, grow_at=1000, inner=8)
+    for number in range(160):
+        scenario.twin.submit(f"p{number}", 100, at=number)
+    drain()
+    for at in (shape, stream):
+        monkeypatch.setattr(at, "GROW_AT", 12)
+    monkeypatch.setattr(shape, "TIES_GROW_AT", 12)
+    assert grower.grow(scenario.twin) > 1
+    scenario.records.new()  # they are counted
+    scenario.settle()
+    for number in range(20):
+        scenario.twin.submit(f"q{number}", 100, at=200 + number)
+    changes = scenario.settle()
+    assert {summary(event)[:2] for event in changes} == {(None, "hundred")}
+    assert len(changes) == 20
+    for number in range(100):
+        scenario.twin.submit(f"first{number}", 200)
+    assert len(scenario.settle()) == 100 + 180
+    assert scenario.audience.newest["p0"].bucket == "rest"
+
+
 class Hiding:
     """A client whose index does not show some participants yet."""
 
@@ -478,6 +504,16 @@ def test_a_burst_of_500_is_published_in_bounded_passes(
             one: bucket for one, (_, bucket) in truth.items()
         }
     assert scenario.audience.doubled == []
+
+
+def test_a_burst_of_small_batches_is_published_to_its_end(make_scenario: Any) -> None:
+    """More of them than one page of the query holds, while notifying was away."""
+    scenario = make_scenario(rank_buckets=[RankBucket("ten", to=10), RankBucket("rest")])
+    put_entries(scenario.twin, {f"p{at}": at for at in range(250)})
+    for record in scenario.records.new():
+        process(scenario.db, scenario.boards, "shard", [record])
+    scenario.settle()
+    assert len(scenario.audience.newest) == 250
 
 
 def test_a_boundary_that_moves_far_is_followed_pass_by_pass(
