@@ -12,7 +12,7 @@ from core.notifications.cuts import buckets_digest
 from core.notifications.movers import MOVERS_PER_ITEM, Mover, MoverBatch, merge_movers, read_movers
 from core.notifications.outbox import Pending, read_pending
 from core.notifications.top_change import top_digest
-from core.ranking.top import Top, read_top
+from core.ranking.top import Top, read_top, recheck_top
 from core.storage.database import Database
 
 INDEX_LAG = 5_000  # milliseconds that the index may take to show what the stream has shown
@@ -65,6 +65,8 @@ def look(db: Database, board: Board, standings: str, stored: Announced | None, b
     and half a unit a shard for each boundary that has moved behind the top.
     """
     stored_top = read_top(db, standings, consistent=True)
+    if stored_top and stored_top.recheck_at is not None and stored_top.recheck_at < began:
+        stored_top = recheck_top(db, board, standings)
     top = stored_top or Top([], whole=False)
     boundaries = find_boundaries(db, board, standings, top)
     announced = _announced(board, stored, boundaries)

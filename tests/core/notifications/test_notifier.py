@@ -682,3 +682,43 @@ def test_all_items_of_some_standings_are_in_one_partition(make_scenario: Any, db
     live = {item["node"]["S"] for item in items if item["standings"]["S"] == partition}
     assert live == {"announced", "outbox:p0", "outbox:p1", "outbox:p2"}
     assert {item["standings"]["S"] for item in items} == {scenario.twin.standings, partition}
+
+
+def test_the_top_of_a_board_that_goes_quiet_is_read_again(
+    make_scenario: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Entries leave the top while the index does not show one that belongs behind them."""
+    scenario = make_scenario()
+    fill(scenario, 60)
+    plain = scenario.db
+    client: Any = Hiding(plain.client, {"p27"})
+    scenario.db = Database(client, plain.tables)
+    for participant in ("p0", "p1", "p2"):
+        scenario.twin.hide(participant)
+    assert scenario.count()
+    scenario.db = plain
+    shown = [one.participant_id for one in best(plain, scenario.twin.board, ALL_TIME, 25)]
+    assert "p27" not in shown
+    scenario.settle()
+    shown = [one.participant_id for one in best(plain, scenario.twin.board, ALL_TIME, 25)]
+    assert shown == [f"p{number}" for number in range(3, 28)]
+    assert [entry.participant_id for _, entry in scenario.audience.top.entries] == shown
+    with metered() as meter:
+        scenario.run_pass()
+    assert scenario.next_pass is None
+    assert meter.write_units == 0
+
+
+def test_a_pass_waits_until_the_top_can_be_read_again(
+    make_scenario: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = make_scenario()
+    monkeypatch.setattr(top, "now_ms", lambda: scenario.now)
+    fill(scenario, 60)
+    for participant in ("p0", "p1", "p2"):
+        scenario.twin.hide(participant)
+    assert scenario.count()
+    scenario.run_pass()
+    assert 3 < scenario.next_pass.after_seconds <= 5
+    scenario.run_pass()
+    assert 2 < scenario.next_pass.after_seconds <= 4.1
