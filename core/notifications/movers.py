@@ -5,6 +5,7 @@ and deletes the item (core.notifications.notifier). A batch that comes again sto
 at a mover twice changes nothing.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -59,11 +60,13 @@ def record_movers(
         announced = None
     due = False
     movers = []
+    keys: defaultdict[str, list[bytes | None]] = defaultdict(list)  # after each change
+    for change in changes:
+        keys[change.participant].append(_rank_key(change.new))
     last = latest(changes)
     for participant, first in latest(changes[::-1]).items():
-        old, new = first.old, last[participant].new
-        due = due or announced is None or _shows_in_top(announced, old, new)
-        mover = _mover(board, announced, first, _rank_key(old), _rank_key(new))
+        due = due or announced is None or _shows_in_top(announced, first.old, last[participant].new)
+        mover = _mover(board, announced, first, _rank_key(first.old), keys[participant])
         if mover:
             movers.append(mover)
     newest = max(int(change.at.timestamp() * 1000) for change in changes)
@@ -119,18 +122,24 @@ def merge_movers(batches: Iterable[MoverBatch], buckets: str) -> dict[str, Mover
 
 
 def _mover(
-    board: Board, announced: Announced | None, first: Change, old: bytes | None, new: bytes | None
+    board: Board, announced: Announced | None, first: Change, old: bytes | None, later: Sequence[bytes | None]
 ) -> Mover | None:
-    if old == new:
+    """Return the mover of a participant's changes, from one rank key by way of later ones.
+
+    One who comes back within the batch is a mover too: a pass that was ahead of the stream may have found the
+    entry on its way, and gone by that.
+    """
+    if all(key == old for key in later):
         return None
     if announced is None:
         return Mover(first.participant, first.sequence, None, old, known=old is None, own_score=True)
-    was, is_now = (None if key is None else bucket_at(announced.cuts, key) for key in (old, new))
-    uncertain = any(key is not None and announced.is_uncertain(key) for key in (old, new))
-    if was == is_now and not uncertain and not any(_crosses(tie, old, new) for tie in announced.ties):
+    was, *buckets = (None if key is None else bucket_at(announced.cuts, key) for key in (old, *later))
+    uncertain = any(key is not None and announced.is_uncertain(key) for key in (old, *later))
+    crosses = any(_crosses(tie, old, key) for tie in announced.ties for key in later)
+    if all(bucket == was for bucket in buckets) and not uncertain and not crosses:
         return None
-    bucket = None if was is None else board.rank_buckets[was].name
-    return Mover(first.participant, first.sequence, bucket, old, known=True, own_score=was != is_now)
+    name = None if was is None else board.rank_buckets[was].name
+    return Mover(first.participant, first.sequence, name, old, known=True, own_score=was != buckets[-1])
 
 
 def _rank_key(image: Item | None) -> bytes | None:

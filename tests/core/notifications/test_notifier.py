@@ -429,6 +429,29 @@ def test_a_participant_who_moves_back_during_the_pass_is_notified_of_that_too(
     scenario.check()
 
 
+@pytest.mark.parametrize("kept", [3, top.TOP_KEPT])
+@pytest.mark.parametrize("entries", [5, 30])
+def test_a_new_entry_that_is_hidden_and_restored_at_once_is_notified(
+    make_scenario: Any, monkeypatch: pytest.MonkeyPatch, kept: int, entries: int
+) -> None:
+    """The pass after its creation finds it hidden already; the rest comes in one batch, to the same key."""
+    monkeypatch.setattr(top, "TOP_KEPT", kept)
+    scenario = make_scenario()
+    fill(scenario, entries)
+    scenario.twin.submit("new", 5)
+    scenario.twin.hide("new")
+    created, *hidden = scenario.records.new()
+    process(scenario.db, scenario.boards, "shard", [created])
+    scenario.run_pass()
+    assert scenario.audience.of("new") == []
+    scenario.twin.restore("new")
+    process(scenario.db, scenario.boards, "shard", [*hidden, *scenario.records.new()])
+    scenario.settle()
+    [event] = scenario.audience.of("new")
+    assert event.previous_bucket is None
+    scenario.check()
+
+
 # Each once, in order, none lost
 
 
