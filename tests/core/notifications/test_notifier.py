@@ -385,6 +385,32 @@ def test_a_participant_whom_the_index_does_not_show_yet_is_found_when_it_is_read
     scenario.check()
 
 
+def test_all_whom_the_index_did_not_show_are_found_however_many(
+    make_scenario: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than one pass looks at, on both sides of where the boundary is by then."""
+    monkeypatch.setattr(look, "MAX_CANDIDATES", 10)
+    monkeypatch.setattr(top, "TOP_KEPT", 3)
+    scenario = make_scenario(rank_buckets=[RankBucket("forty", to=40), RankBucket("rest")])
+    fill(scenario, 100)
+    hidden = {f"p{number}" for number in range(10, 75)}
+    plain = scenario.db
+    client: Any = Hiding(plain.client, hidden)
+    scenario.db = Database(client, plain.tables)
+    scenario.twin.submit("p99", 2000)
+    scenario.count()
+    scenario.run_pass()
+    for number in range(30):  # while it is uncertain, the boundary moves on
+        scenario.twin.submit(f"q{number}", 2000 + number)
+    scenario.count()
+    for _ in range(3):
+        scenario.run_pass()
+    hidden.clear()
+    scenario.settle()
+    assert scenario.next_pass is None
+    scenario.check()
+
+
 class Interrupted:
     """A client that lets something else happen just before a pass stores what it has announced."""
 
