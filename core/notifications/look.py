@@ -82,7 +82,7 @@ def look(db: Database, board: Board, standings: str, stored: Announced | None, b
     resolved, all_read = announced, True
     if 0 < announced.uncertain_since <= began - INDEX_LAG:
         room = limit - len(crossed.certain) - len(crossed.from_index)
-        found, resolved = _reread(db, board, standings, announced, room)
+        found, resolved = _reread(db, board, standings, announced, room, began)
         all_read = not resolved.uncertain_since
         crossed = replace(crossed, certain={**crossed.certain, **found})
     top_changed = announced.leased_until > 0 or announced.top != top_digest(top)
@@ -104,7 +104,7 @@ def look(db: Database, board: Board, standings: str, stored: Announced | None, b
 
 
 def _reread(
-    db: Database, board: Board, standings: str, announced: Announced, room: int
+    db: Database, board: Board, standings: str, announced: Announced, room: int, began: int
 ) -> tuple[Mapping[str, bytes], Announced]:
     """Read the index again where boundaries are uncertain, up to `room` participants.
 
@@ -125,7 +125,7 @@ def _reread(
             found.update(run[:room])
             room -= len(run[:room])
     read = replace(announced, low=tuple(low), high=tuple(high))
-    return found, read.resolved(read.certain)
+    return found, read.resolved(read.certain).remembering(announced, began)
 
 
 def _announced(board: Board, stored: Announced | None, boundaries: Boundaries) -> Announced | None:

@@ -133,8 +133,11 @@ def _mover(
         return None
     if announced is None:
         return Mover(first.participant, first.sequence, None, old, known=old is None, own_score=True)
-    was, *buckets = (None if key is None else bucket_at(announced.cuts, key) for key in (old, *later))
+    at = int(first.at.timestamp() * 1000)
+    was = None if old is None else announced.bucket_before(old, at)
+    buckets = [None if key is None else bucket_at(announced.cuts, key) for key in later]
     uncertain = any(key is not None and announced.is_uncertain(key) for key in (old, *later))
+    uncertain = uncertain or (old is not None and announced.crossed_before(old, at))
     crosses = any(_crosses(tie, old, key) for tie in announced.ties for key in later)
     if all(bucket == was for bucket in buckets) and not uncertain and not crosses:
         return None

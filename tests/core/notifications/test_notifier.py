@@ -13,13 +13,13 @@ from core import stream
 from core.boards import Boards
 from core.domain.board import define_board
 from core.domain.keys import live_partition
-from core.domain.model import CounterMode, RankBucket, TieBreak
+from core.domain.model import CounterMode, RankBucket, ScorePolicy, TieBreak
 from core.entries.edit import update_entry
 from core.moderation.forget import erase_from_archives, forget_participant
 from core.notifications import look, movers, notifier
 from core.notifications.events import Event, Published, RankChange, RankChangeCause
 from core.notifications.notifier import NextPass
-from core.notifications.outbox import Pending, read_pending, write_pending
+from core.notifications.outbox import Pending, delete_outgoing, read_pending, write_pending
 from core.ranking import top
 from core.ranking.queries import size
 from core.ranking.queries import top as best
@@ -408,6 +408,36 @@ def test_all_whom_the_index_did_not_show_are_found_however_many(
     hidden.clear()
     scenario.settle()
     assert scenario.next_pass is None
+    scenario.check()
+
+
+@pytest.mark.parametrize("remembered", [True, False])
+def test_a_participant_whose_move_is_counted_late_is_notified(
+    make_scenario: Any, monkeypatch: pytest.MonkeyPatch, *, remembered: bool
+) -> None:
+    """A boundary passes where they were, five seconds and more before the stream brings their move."""
+    monkeypatch.setattr(top, "TOP_KEPT", 3)
+    scenario = make_scenario(
+        policy=ScorePolicy.LATEST, rank_buckets=[RankBucket("thirty", to=30), RankBucket("rest")]
+    )
+    for number in range(60):
+        scenario.twin.submit(f"p{number}", 1000 - number)
+    scenario.settle()
+    if not remembered:  # what they were sent is so long ago that the outbox holds it no more
+        delete_outgoing(scenario.db, [scenario.twin.standings], "p27")
+    for number in range(5):
+        scenario.twin.submit(f"p{50 + number}", 2000 + number)
+    scenario.twin.submit("p27", 1)
+    records = scenario.records.new()
+    process(scenario.db, scenario.boards, "shard", records[:5])
+    scenario.run_pass()
+    while scenario.next_pass:
+        scenario.now += int(scenario.next_pass.after_seconds * 1000)
+        scenario.run_pass(scenario.next_pass.empty_passes)
+    assert scenario.audience.newest["p27"].bucket == "thirty"
+    process(scenario.db, scenario.boards, "shard", records[5:])
+    scenario.settle()
+    assert summary(scenario.audience.newest["p27"])[:2] == ("thirty", "rest")
     scenario.check()
 
 
