@@ -121,11 +121,11 @@ def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes:
             partial(_count_in_node, db, shard_id, board, standings, node, steps, newest)
             for node, steps in trees.steps(changes).items()
         ]
-    due = run_all(calls)[0]
+    due, rechecks, *_ = run_all(calls)
     run_all([partial(rewrite_entry, db, board, standings, *late) for late in trees.late_entries(changes)])
     if board.counter_mode is not CounterMode.STREAM:
         _mark_growing(db, standings, "")  # some leaf may be full: writers count for themselves
-    return bool(due)
+    return bool(due or rechecks)  # a pass rechecks the top if no further change does
 
 
 def _count_in_node(

@@ -3,20 +3,39 @@
 While boundaries move, some participants have been notified by the old cuts and some by the new ones. For each
 boundary, `low` and `high` are the first and the last cut that anyone may have been notified by. Where they
 differ the boundary is uncertain, and whoever moves between them is recorded as a mover.
+
+A stream that is late brings changes that were made before a boundary moved. An index that was ahead of it did
+not show those participants where they had been. So where boundaries were uncertain stays in `crossed` for
+changes made until then.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.counters.nodes import expiry, get_node, node_key
 from core.domain.keys import live_partition
 from core.domain.model import Board
 from core.notifications.codec import pack, unpack
-from core.notifications.cuts import Cuts, cut_order, is_inside
+from core.notifications.cuts import Cut, Cuts, bucket_at, cut_order, is_inside
 from core.storage.database import Database
 
 ANNOUNCED_NODE = "announced"
+
+
+class CrossedRange(NamedTuple):
+    """Where a boundary was uncertain, and where it had been before; for changes made `until` then."""
+
+    boundary: int
+    low: Cut
+    high: Cut
+    base: Cut
+    since: int  # milliseconds since 1970
+    until: int
+
+    def holds(self, key: bytes, at: int) -> bool:
+        """Return whether the boundary may have crossed a rank key after a change that was made then."""
+        return at <= self.until and is_inside(key, self.low) != is_inside(key, self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +55,7 @@ class Announced:
     watermark: int = 0  # when the newest change that the last pass knew of was made
     top: str = ""  # a digest of the top that was published last
     top_end: bytes | None = None  # the last rank key in it; None where it shows all entries
+    crossed: tuple[CrossedRange, ...] = ()
 
     @property
     def certain(self) -> frozenset[int]:
@@ -47,6 +67,40 @@ class Announced:
         """Return whether different buckets may have been announced for a rank key."""
         ranges = zip(self.low, self.high, strict=True)
         return any(is_inside(key, low) != is_inside(key, high) for low, high in ranges)
+
+    def crossed_before(self, key: bytes, at: int) -> bool:
+        """Return whether a rank key may have had other buckets announced when a change was made."""
+        return any(crossed.holds(key, at) for crossed in self.crossed)
+
+    def bucket_before(self, key: bytes, at: int) -> int:
+        """Return the bucket of a rank key at the time when a change was made, 0 for the best."""
+        cuts = list(self.cuts)
+        for crossed in reversed(self.crossed):
+            if crossed.holds(key, at):
+                cuts[crossed.boundary] = crossed.base
+        return bucket_at(tuple(cuts), key)
+
+    def remembering(self, before: "Announced", now: int) -> "Announced":
+        """Return the state with the ranges in which `before` was uncertain kept for late changes.
+
+        Ranges of one boundary and minute are joined. They are dropped a minute behind the stream.
+        """
+        kept = [crossed for crossed in before.crossed if crossed.until > before.watermark - _KEPT]
+        for at, ends in enumerate(zip(before.low, before.high, strict=True)):
+            if ends[0] == ends[1]:
+                continue
+            new = CrossedRange(at, *ends, before.base[at], now, now)
+            for crossed in kept:
+                if crossed.boundary == at and now < crossed.since + _KEPT:
+                    low, high = (
+                        min(crossed.low, new.low, key=cut_order),
+                        max(crossed.high, new.high, key=cut_order),
+                    )
+                    new = crossed._replace(low=low, high=high, until=now)
+                    kept.remove(crossed)
+                    break
+            kept.append(new)
+        return replace(self, crossed=tuple(kept))
 
     def resolved(self, boundaries: Collection[int]) -> "Announced":
         """Return the state with these boundaries certain."""
@@ -69,13 +123,18 @@ class Announced:
         )
 
 
+_KEPT = 60_000  # milliseconds that a stream shard may be behind the others
 _FIELDS = [field.name for field in fields(Announced)]
 
 
 def read_announced(db: Database, standings: str) -> Announced | None:
     """Read the state, None before the first pass: a read unit for each 4 KB."""
     item = get_node(db, live_partition(standings), ANNOUNCED_NODE, consistent=True)
-    return Announced(**{name: unpack(item[name]) for name in _FIELDS}) if item else None
+    if not item:
+        return None
+    values = {name: unpack(item[name]) for name in _FIELDS if name in item}
+    values["crossed"] = tuple(CrossedRange(*crossed) for crossed in values.get("crossed", ()))
+    return Announced(**values)
 
 
 def write_announced(

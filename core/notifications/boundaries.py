@@ -149,8 +149,10 @@ def _read_leaves(
     by_leaf: defaultdict[bytes, list[int]] = defaultdict(list)
     for place, leaf in leaves.items():
         first_score = leaf.low[: score_bytes(board)].ljust(score_bytes(board), b"\0")
-        if leaf.high is not None and leaf.high <= just_above(first_score):  # one score: no need to read
-            found[place] = Boundary(leaf.high, leaf.low if leaf.before + leaf.entries > place else None)
+        end = just_above(first_score)
+        if leaf.high is not None and leaf.high <= end:  # one score, whose tie may go on in the next leaf
+            goes_on = leaf.high < end or leaf.before + leaf.entries > place
+            found[place] = Boundary(end, first_score if goes_on else None)
         elif place - leaf.before > _MAX_READ:
             found[place] = None
         else:

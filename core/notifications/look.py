@@ -12,7 +12,7 @@ from core.notifications.cuts import buckets_digest
 from core.notifications.movers import MOVERS_PER_ITEM, Mover, MoverBatch, merge_movers, read_movers
 from core.notifications.outbox import Pending, read_pending
 from core.notifications.top_change import top_digest
-from core.ranking.top import Top, read_top
+from core.ranking.top import Top, read_top, recheck_top
 from core.storage.database import Database
 
 INDEX_LAG = 5_000  # milliseconds that the index may take to show what the stream has shown
@@ -65,6 +65,8 @@ def look(db: Database, board: Board, standings: str, stored: Announced | None, b
     and half a unit a shard for each boundary that has moved behind the top.
     """
     stored_top = read_top(db, standings, consistent=True)
+    if stored_top and stored_top.recheck_at is not None and stored_top.recheck_at < began:
+        stored_top = recheck_top(db, board, standings)
     top = stored_top or Top([], whole=False)
     boundaries = find_boundaries(db, board, standings, top)
     announced = _announced(board, stored, boundaries)
@@ -77,13 +79,12 @@ def look(db: Database, board: Board, standings: str, stored: Announced | None, b
     limit = max(0, min(MAX_CANDIDATES, (pending.room - MOVERS_PER_ITEM) // 2))
     batches = read_movers(db, standings, limit) if limit else []
     crossed = find_crossed(db, board, standings, top, announced.cuts, boundaries.found, limit)
-    resolved = announced
+    resolved, all_read = announced, True
     if 0 < announced.uncertain_since <= began - INDEX_LAG:
-        resolved = announced.resolved(range(len(announced.cuts)))
-        for low, high in zip(announced.low, announced.high, strict=True):
-            if low != high:
-                found = read_between(db, board, standings, low, high, MAX_CANDIDATES)
-                crossed = replace(crossed, certain={**crossed.certain, **dict(found)})
+        room = limit - len(crossed.certain) - len(crossed.from_index)
+        found, resolved = _reread(db, board, standings, announced, room, began)
+        all_read = not resolved.uncertain_since
+        crossed = replace(crossed, certain={**crossed.certain, **found})
     top_changed = announced.leased_until > 0 or announced.top != top_digest(top)
     return Findings(
         began=began,
@@ -97,8 +98,34 @@ def look(db: Database, board: Board, standings: str, stored: Announced | None, b
         batches=batches,
         movers=merge_movers(batches, announced.buckets),
         crossed=crossed,
-        is_partial=not crossed.complete or sum(len(batch.movers) for batch in batches) >= limit,
+        is_partial=not (crossed.complete and all_read)
+        or sum(len(batch.movers) for batch in batches) >= limit,
     )
+
+
+def _reread(
+    db: Database, board: Board, standings: str, announced: Announced, room: int, began: int
+) -> tuple[Mapping[str, bytes], Announced]:
+    """Read the index again where boundaries are uncertain, up to `room` participants.
+
+    Return those found, and the state with what has been read certain. What is left closes in on the announced
+    cut from both sides, pass by pass.
+    """
+    found: dict[str, bytes] = {}
+    low, high = list(announced.low), list(announced.high)
+    for at, cut in enumerate(announced.cuts):
+        if low[at] != cut:
+            run = read_between(db, board, standings, low[at], cut, room + 1)
+            low[at] = cut if len(run) <= room else run[room][1]
+            found.update(run[:room])
+            room -= len(run[:room])
+        if high[at] != cut:
+            run = read_between(db, board, standings, cut, high[at], room + 1, backward=True)
+            high[at] = cut if len(run) <= room else run[room - 1][1] if room else high[at]
+            found.update(run[:room])
+            room -= len(run[:room])
+    read = replace(announced, low=tuple(low), high=tuple(high))
+    return found, read.resolved(read.certain).remembering(announced, began)
 
 
 def _announced(board: Board, stored: Announced | None, boundaries: Boundaries) -> Announced | None:

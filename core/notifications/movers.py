@@ -5,6 +5,7 @@ and deletes the item (core.notifications.notifier). A batch that comes again sto
 at a mover twice changes nothing.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from core.domain.model import Board
 from core.notifications.announced import Announced, read_announced
 from core.notifications.codec import pack, unpack
 from core.notifications.cuts import Cut, bucket_at, buckets_digest, is_inside
-from core.storage.database import Database, batch_write
+from core.storage.database import Database, batch_write, query_all
 from core.storage.parallel import batched
 from core.tree.changes import Change, latest
 
@@ -59,11 +60,13 @@ def record_movers(
         announced = None
     due = False
     movers = []
+    keys: defaultdict[str, list[bytes | None]] = defaultdict(list)  # after each change
+    for change in changes:
+        keys[change.participant].append(_rank_key(change.new))
     last = latest(changes)
     for participant, first in latest(changes[::-1]).items():
-        old, new = first.old, last[participant].new
-        due = due or announced is None or _shows_in_top(announced, old, new)
-        mover = _mover(board, announced, first, _rank_key(old), _rank_key(new))
+        due = due or announced is None or _shows_in_top(announced, first.old, last[participant].new)
+        mover = _mover(board, announced, first, _rank_key(first.old), keys[participant])
         if mover:
             movers.append(mover)
     newest = max(int(change.at.timestamp() * 1000) for change in changes)
@@ -76,7 +79,8 @@ def record_movers(
 
 def read_movers(db: Database, standings: str, limit: int) -> list[MoverBatch]:
     """Read the oldest movers, whole batches up to the one that reaches `limit`: a read unit for each 4 KB."""
-    answer = db.client.query(
+    items = query_all(
+        db,
         TableName=db.tables.counters,
         KeyConditionExpression="standings = :live AND begins_with(node, :movers)",
         ExpressionAttributeValues={
@@ -87,9 +91,12 @@ def read_movers(db: Database, standings: str, limit: int) -> list[MoverBatch]:
         Limit=100,
     )
     batches: list[MoverBatch] = []
-    for item in answer["Items"]:
-        if sum(len(batch.movers) for batch in batches) < limit:
-            batches.append(_from_item(item))
+    found = 0
+    for item in items:
+        batches.append(_from_item(item))
+        found += len(batches[-1].movers)
+        if found >= limit:
+            break
     return batches
 
 
@@ -115,18 +122,27 @@ def merge_movers(batches: Iterable[MoverBatch], buckets: str) -> dict[str, Mover
 
 
 def _mover(
-    board: Board, announced: Announced | None, first: Change, old: bytes | None, new: bytes | None
+    board: Board, announced: Announced | None, first: Change, old: bytes | None, later: Sequence[bytes | None]
 ) -> Mover | None:
-    if old == new:
+    """Return the mover of a participant's changes, from one rank key by way of later ones.
+
+    One who comes back within the batch is a mover too: a pass that was ahead of the stream may have found the
+    entry on its way, and gone by that.
+    """
+    if all(key == old for key in later):
         return None
     if announced is None:
         return Mover(first.participant, first.sequence, None, old, known=old is None, own_score=True)
-    was, is_now = (None if key is None else bucket_at(announced.cuts, key) for key in (old, new))
-    uncertain = any(key is not None and announced.is_uncertain(key) for key in (old, new))
-    if was == is_now and not uncertain and not any(_crosses(tie, old, new) for tie in announced.ties):
+    at = int(first.at.timestamp() * 1000)
+    was = None if old is None else announced.bucket_before(old, at)
+    buckets = [None if key is None else bucket_at(announced.cuts, key) for key in later]
+    uncertain = any(key is not None and announced.is_uncertain(key) for key in (old, *later))
+    uncertain = uncertain or (old is not None and announced.crossed_before(old, at))
+    crosses = any(_crosses(tie, old, key) for tie in announced.ties for key in later)
+    if all(bucket == was for bucket in buckets) and not uncertain and not crosses:
         return None
-    bucket = None if was is None else board.rank_buckets[was].name
-    return Mover(first.participant, first.sequence, bucket, old, known=True, own_score=was != is_now)
+    name = None if was is None else board.rank_buckets[was].name
+    return Mover(first.participant, first.sequence, name, old, known=True, own_score=was != buckets[-1])
 
 
 def _rank_key(image: Item | None) -> bytes | None:

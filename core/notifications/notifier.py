@@ -124,8 +124,9 @@ def _rest(
             return _SOON
     if not findings.boundaries.complete or (findings.crossed.on_index and not empty_passes):
         return _later(empty_passes)
-    since = findings.resolved.uncertain_since
-    return NextPass((since + INDEX_LAG - findings.began) / 1000) if since else None
+    since, recheck_at = findings.resolved.uncertain_since, findings.top.recheck_at
+    due = [since + INDEX_LAG] * bool(since) + [recheck_at or 0] * (recheck_at is not None)
+    return NextPass(max(0, min(due) - findings.began + 1) / 1000) if due else None
 
 
 def _claim(db: Database, board: Board, standings: str, findings: Findings) -> Announced | None:
@@ -182,5 +183,6 @@ def _finish(
         return NextPass(min(5.0, 1.0 + empty_passes), empty_passes + 1)
     if not stored or len(done) < len(events) or delivery.pending.since or findings.is_partial:
         return _SOON
-    incomplete = announced.uncertain_since or not findings.boundaries.complete
+    rechecked = findings.top.recheck_at is None
+    incomplete = announced.uncertain_since or not findings.boundaries.complete or not rechecked
     return NextPass(INDEX_LAG / 1000) if incomplete else None

@@ -1,7 +1,7 @@
 """The materialised top: the best entries of some standings in one item, kept by the stream's consumer."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.counters.guard import GUARD, guard_name, guard_value, not_counted, outdated
@@ -23,10 +23,14 @@ _ENTRY_ATTRIBUTES = ("participant", "rank_key", "rank_shard", *PROJECTED)
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """The best entries as items, best first; `whole` if there are no others."""
+    """The best entries as items, best first; `whole` if there are no others.
+
+    `recheck_at` is when the index must be read again, in ms since 1970, as it may have lagged; None if never.
+    """
 
     items: list[dict[str, Any]]
     whole: bool
+    recheck_at: int | None = field(default=None, compare=False)
 
 
 def read_top(db: Database, standings: str, *, consistent: bool = False) -> Top | None:
@@ -35,32 +39,47 @@ def read_top(db: Database, standings: str, *, consistent: bool = False) -> Top |
     return _top(item) if item else None
 
 
-def update_top(db: Database, shard_id: str, board: Board, standings: str, changes: Sequence[Change]) -> None:
-    """Bring the materialised top up to one stream shard's changes.
+def update_top(db: Database, shard_id: str, board: Board, standings: str, changes: Sequence[Change]) -> bool:
+    """Bring the materialised top up to one stream shard's changes; return whether it must be rechecked.
 
     Costs reading the top (a unit for each 4 KB), and writing it if it changes (a unit a KB). The rank index
     is read if entries leave the top and those behind it are not known; and once more a little later, since
-    it may lag.
+    it may lag: by this or, on a quiet board, by `recheck_top`.
     """
     guard = guard_name(shard_id)
     while True:
         item = get_node(db, standings, TOP_NODE, consistent=True)
         changes = not_counted(changes, item, guard)
         if not changes:
-            return
+            return False
         known = _top(item) if item else Top([], whole=False)
         top = _merge(known, latest(changes))
-        recheck_at = int(item["recheck_at"]["N"]) if "recheck_at" in item else None
+        recheck_at = known.recheck_at
         recheck = recheck_at is not None and now_ms() > recheck_at
         if recheck or (not top.whole and len(top.items) < TOP_KEPT):
             recheck_at = None if recheck else now_ms() + _INDEX_LAG
             top = _merge(_read_best(db, board, standings, known), latest(changes))
         # The guard must move even for an entry that came into the top and left it again.
         elif item and top == known and not any(_ranks_within(top, change.new) for change in changes):
-            return
+            return False
         counted = {guard: guard_value(changes[-1].sequence, now_ms())}
         if _replace(db, board, standings, item, top, recheck_at, counted):
-            return
+            return recheck_at is not None and recheck_at != known.recheck_at
+
+
+def recheck_top(db: Database, board: Board, standings: str) -> Top:
+    """Read the best entries from the index again if the top waits for that; return the top.
+
+    Costs reading the top and the index, consistent reads of what differs, and writing the top.
+    """
+    while True:
+        item = get_node(db, standings, TOP_NODE, consistent=True)
+        known = _top(item)
+        if known.recheck_at is None:
+            return known
+        top = _read_best(db, board, standings, known)
+        if _replace(db, board, standings, item, top, None, {}):
+            return top
 
 
 def renew_top(db: Database, board: Board, standings: str) -> None:
@@ -154,4 +173,5 @@ def _rank_key(item: Mapping[str, Any]) -> bytes:
 
 
 def _top(item: Mapping[str, Any]) -> Top:
-    return Top([entry["M"] for entry in item["entries"]["L"]], whole=item["whole"]["BOOL"])
+    recheck_at = int(item["recheck_at"]["N"]) if "recheck_at" in item else None
+    return Top([entry["M"] for entry in item["entries"]["L"]], item["whole"]["BOOL"], recheck_at)

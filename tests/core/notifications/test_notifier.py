@@ -13,13 +13,13 @@ from core import stream
 from core.boards import Boards
 from core.domain.board import define_board
 from core.domain.keys import live_partition
-from core.domain.model import CounterMode, RankBucket, TieBreak
+from core.domain.model import CounterMode, RankBucket, ScorePolicy, TieBreak
 from core.entries.edit import update_entry
 from core.moderation.forget import erase_from_archives, forget_participant
 from core.notifications import look, movers, notifier
 from core.notifications.events import Event, Published, RankChange, RankChangeCause
 from core.notifications.notifier import NextPass
-from core.notifications.outbox import Pending, read_pending, write_pending
+from core.notifications.outbox import Pending, delete_outgoing, read_pending, write_pending
 from core.ranking import top
 from core.ranking.queries import size
 from core.ranking.queries import top as best
@@ -326,6 +326,32 @@ def test_boundaries_deep_in_a_grown_tree(
     }
 
 
+def test_a_boundary_inside_a_tie_that_fills_many_leaves_is_behind_its_last_entry(
+    make_scenario: Any, monkeypatch: pytest.MonkeyPatch, drain: Any
+) -> None:
+    """Also for those who join the tie later, and when its better part leaves."""
+    scenario = make_scenario(rank_buckets=[RankBucket("hundred", to=100), RankBucket("rest")])
+    grower = Grower.make(monkeypatch, drain, grow_at=1000, inner=8)
+    for number in range(160):
+        scenario.twin.submit(f"p{number}", 100, at=number)
+    drain()
+    for at in (shape, stream):
+        monkeypatch.setattr(at, "GROW_AT", 12)
+    monkeypatch.setattr(shape, "TIES_GROW_AT", 12)
+    assert grower.grow(scenario.twin) > 1
+    scenario.records.new()  # they are counted
+    scenario.settle()
+    for number in range(20):
+        scenario.twin.submit(f"q{number}", 100, at=200 + number)
+    changes = scenario.settle()
+    assert {summary(event)[:2] for event in changes} == {(None, "hundred")}
+    assert len(changes) == 20
+    for number in range(100):
+        scenario.twin.submit(f"first{number}", 200)
+    assert len(scenario.settle()) == 100 + 180
+    assert scenario.audience.newest["p0"].bucket == "rest"
+
+
 class Hiding:
     """A client whose index does not show some participants yet."""
 
@@ -356,6 +382,62 @@ def test_a_participant_whom_the_index_does_not_show_yet_is_found_when_it_is_read
     hidden.clear()
     [event] = scenario.settle()
     assert (event.participant_id, summary(event)) == ("p9", ("ten", "rest", 11, 11, OTHERS))
+    scenario.check()
+
+
+def test_all_whom_the_index_did_not_show_are_found_however_many(
+    make_scenario: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than one pass looks at, on both sides of where the boundary is by then."""
+    monkeypatch.setattr(look, "MAX_CANDIDATES", 10)
+    monkeypatch.setattr(top, "TOP_KEPT", 3)
+    scenario = make_scenario(rank_buckets=[RankBucket("forty", to=40), RankBucket("rest")])
+    fill(scenario, 100)
+    hidden = {f"p{number}" for number in range(10, 75)}
+    plain = scenario.db
+    client: Any = Hiding(plain.client, hidden)
+    scenario.db = Database(client, plain.tables)
+    scenario.twin.submit("p99", 2000)
+    scenario.count()
+    scenario.run_pass()
+    for number in range(30):  # while it is uncertain, the boundary moves on
+        scenario.twin.submit(f"q{number}", 2000 + number)
+    scenario.count()
+    for _ in range(3):
+        scenario.run_pass()
+    hidden.clear()
+    scenario.settle()
+    assert scenario.next_pass is None
+    scenario.check()
+
+
+@pytest.mark.parametrize("remembered", [True, False])
+def test_a_participant_whose_move_is_counted_late_is_notified(
+    make_scenario: Any, monkeypatch: pytest.MonkeyPatch, *, remembered: bool
+) -> None:
+    """A boundary passes where they were, five seconds and more before the stream brings their move."""
+    monkeypatch.setattr(top, "TOP_KEPT", 3)
+    scenario = make_scenario(
+        policy=ScorePolicy.LATEST, rank_buckets=[RankBucket("thirty", to=30), RankBucket("rest")]
+    )
+    for number in range(60):
+        scenario.twin.submit(f"p{number}", 1000 - number)
+    scenario.settle()
+    if not remembered:  # what they were sent is so long ago that the outbox holds it no more
+        delete_outgoing(scenario.db, [scenario.twin.standings], "p27")
+    for number in range(5):
+        scenario.twin.submit(f"p{50 + number}", 2000 + number)
+    scenario.twin.submit("p27", 1)
+    records = scenario.records.new()
+    process(scenario.db, scenario.boards, "shard", records[:5])
+    scenario.run_pass()
+    while scenario.next_pass:
+        scenario.now += int(scenario.next_pass.after_seconds * 1000)
+        scenario.run_pass(scenario.next_pass.empty_passes)
+    assert scenario.audience.newest["p27"].bucket == "thirty"
+    process(scenario.db, scenario.boards, "shard", records[5:])
+    scenario.settle()
+    assert summary(scenario.audience.newest["p27"])[:2] == ("thirty", "rest")
     scenario.check()
 
 
@@ -400,6 +482,29 @@ def test_a_participant_who_moves_back_during_the_pass_is_notified_of_that_too(
     assert scenario.audience.newest["p9"].bucket == "rest"
     scenario.settle()
     assert scenario.audience.newest["p9"].bucket == "ten"
+    scenario.check()
+
+
+@pytest.mark.parametrize("kept", [3, top.TOP_KEPT])
+@pytest.mark.parametrize("entries", [5, 30])
+def test_a_new_entry_that_is_hidden_and_restored_at_once_is_notified(
+    make_scenario: Any, monkeypatch: pytest.MonkeyPatch, kept: int, entries: int
+) -> None:
+    """The pass after its creation finds it hidden already; the rest comes in one batch, to the same key."""
+    monkeypatch.setattr(top, "TOP_KEPT", kept)
+    scenario = make_scenario()
+    fill(scenario, entries)
+    scenario.twin.submit("new", 5)
+    scenario.twin.hide("new")
+    created, *hidden = scenario.records.new()
+    process(scenario.db, scenario.boards, "shard", [created])
+    scenario.run_pass()
+    assert scenario.audience.of("new") == []
+    scenario.twin.restore("new")
+    process(scenario.db, scenario.boards, "shard", [*hidden, *scenario.records.new()])
+    scenario.settle()
+    [event] = scenario.audience.of("new")
+    assert event.previous_bucket is None
     scenario.check()
 
 
@@ -478,6 +583,16 @@ def test_a_burst_of_500_is_published_in_bounded_passes(
             one: bucket for one, (_, bucket) in truth.items()
         }
     assert scenario.audience.doubled == []
+
+
+def test_a_burst_of_small_batches_is_published_to_its_end(make_scenario: Any) -> None:
+    """More of them than one page of the query holds, while notifying was away."""
+    scenario = make_scenario(rank_buckets=[RankBucket("ten", to=10), RankBucket("rest")])
+    put_entries(scenario.twin, {f"p{at}": at for at in range(250)})
+    for record in scenario.records.new():
+        process(scenario.db, scenario.boards, "shard", [record])
+    scenario.settle()
+    assert len(scenario.audience.newest) == 250
 
 
 def test_a_boundary_that_moves_far_is_followed_pass_by_pass(
@@ -646,3 +761,43 @@ def test_all_items_of_some_standings_are_in_one_partition(make_scenario: Any, db
     live = {item["node"]["S"] for item in items if item["standings"]["S"] == partition}
     assert live == {"announced", "outbox:p0", "outbox:p1", "outbox:p2"}
     assert {item["standings"]["S"] for item in items} == {scenario.twin.standings, partition}
+
+
+def test_the_top_of_a_board_that_goes_quiet_is_read_again(
+    make_scenario: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Entries leave the top while the index does not show one that belongs behind them."""
+    scenario = make_scenario()
+    fill(scenario, 60)
+    plain = scenario.db
+    client: Any = Hiding(plain.client, {"p27"})
+    scenario.db = Database(client, plain.tables)
+    for participant in ("p0", "p1", "p2"):
+        scenario.twin.hide(participant)
+    assert scenario.count()
+    scenario.db = plain
+    shown = [one.participant_id for one in best(plain, scenario.twin.board, ALL_TIME, 25)]
+    assert "p27" not in shown
+    scenario.settle()
+    shown = [one.participant_id for one in best(plain, scenario.twin.board, ALL_TIME, 25)]
+    assert shown == [f"p{number}" for number in range(3, 28)]
+    assert [entry.participant_id for _, entry in scenario.audience.top.entries] == shown
+    with metered() as meter:
+        scenario.run_pass()
+    assert scenario.next_pass is None
+    assert meter.write_units == 0
+
+
+def test_a_pass_waits_until_the_top_can_be_read_again(
+    make_scenario: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = make_scenario()
+    monkeypatch.setattr(top, "now_ms", lambda: scenario.now)
+    fill(scenario, 60)
+    for participant in ("p0", "p1", "p2"):
+        scenario.twin.hide(participant)
+    assert scenario.count()
+    scenario.run_pass()
+    assert 3 < scenario.next_pass.after_seconds <= 5
+    scenario.run_pass()
+    assert 2 < scenario.next_pass.after_seconds <= 4.1
