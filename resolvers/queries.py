@@ -48,7 +48,13 @@ class Query:
         """Return one participant with the display name of the first entry found."""
         context = info.context
         page = await asyncio.to_thread(
-            queries.participant_entries, context.db, context.boards, participant_id, 1, None
+            queries.participant_entries,
+            context.db,
+            context.boards,
+            participant_id,
+            1,
+            None,
+            context.caller.sees_hidden,
         )
         if not page.items:
             return None

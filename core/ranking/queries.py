@@ -1,6 +1,6 @@
 """Reading a board: its size, its top, its pages, one entry and those around it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,15 @@ from core.storage.rank_index import read_run
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+
+
+# Returns whether the caller may see a participant's hidden entry.
+SeesHidden = Callable[[str], bool]
+
+
+def sees_none(_: str) -> bool:
+    """Return false: to most callers a hidden entry does not exist."""
+    return False
 
 
 def size(db: Database, board: Board, period: str) -> int:
@@ -68,7 +77,9 @@ def entries(
     return Page(page, encode_token(listing, page[-1].rank_key) if more else None)
 
 
-def entry(db: Database, board: Board, period: str, participant_id: str) -> Entry | None:
+def entry(
+    db: Database, board: Board, period: str, participant_id: str, sees_hidden: SeesHidden = sees_none
+) -> Entry | None:
     """Read one participant's entry, or None: half a read unit.
 
     Raises:
@@ -76,8 +87,8 @@ def entry(db: Database, board: Board, period: str, participant_id: str) -> Entry
     """
     check_id("participantId", participant_id)
     answer = db.client.get_item(TableName=db.tables.scores, Key=entry_key(board, period, participant_id))
-    item = answer.get("Item")
-    return entry_from_item(board, period, item) if item and is_entry(item) else None
+    found = _entries(board, period, [answer["Item"]] if "Item" in answer else [])
+    return next(_visible(found, sees_hidden), None)
 
 
 def around(db: Database, board: Board, period: str, participant_id: str, radius: int) -> list[Entry] | None:
@@ -91,7 +102,7 @@ def around(db: Database, board: Board, period: str, participant_id: str, radius:
     """
     check_limit("radius", radius, MAX_RADIUS, minimum=0)
     own = entry(db, board, period, participant_id)
-    if own is None or own.hidden:
+    if own is None:
         return None
 
     def side(count: int, *, backward: bool) -> list[Entry]:
@@ -114,8 +125,14 @@ def around(db: Database, board: Board, period: str, participant_id: str, radius:
     return _run(window, len(shown) + 1 + want_worse, starts_board=before is None, before=before)
 
 
-def entries_of(db: Database, board: Board, period: str, participant_ids: Sequence[str]) -> list[Entry]:
-    """Read the entries of some participants, best first; those who take no rank are left out.
+def entries_of(
+    db: Database,
+    board: Board,
+    period: str,
+    participant_ids: Sequence[str],
+    sees_hidden: SeesHidden = sees_none,
+) -> list[Entry]:
+    """Read the entries of some participants, best first.
 
     Costs half a read unit a participant, in one round trip.
 
@@ -129,11 +146,16 @@ def entries_of(db: Database, board: Board, period: str, participant_ids: Sequenc
         check_id("participantIds", participant_id)
     keys = [entry_key(board, period, one) for one in wanted]
     found = _entries(board, period, batch_get(db, db.tables.scores, keys))
-    return sorted((one for one in found if not one.hidden), key=lambda one: one.rank_key)
+    return sorted(_visible(found, sees_hidden), key=lambda one: one.rank_key)
 
 
 def participant_entries(
-    db: Database, boards: Boards, participant_id: str, limit: int, next_token: str | None = None
+    db: Database,
+    boards: Boards,
+    participant_id: str,
+    limit: int,
+    next_token: str | None = None,
+    sees_hidden: SeesHidden = sees_none,
 ) -> Page[Entry]:
     """Read a page of every board and period that a participant stands on, in the order of their keys.
 
@@ -157,8 +179,7 @@ def participant_entries(
             board = known.get(board_id)
             if board is None or board.generation != generation or is_expired(board, period, now):
                 continue
-            if is_entry(item):
-                found.append(entry_from_item(board, period, item))
+            found += _visible(_entries(board, period, [item]), sees_hidden)
         after = items[-1]["standings"]["S"] if items else after
         if not more:
             return Page(found, None)
@@ -185,6 +206,10 @@ def _participant_items(
 
 def _entries(board: Board, period: str, items: Sequence[dict[str, Any]]) -> list[Entry]:
     return [entry_from_item(board, period, item) for item in items if is_entry(item)]
+
+
+def _visible(entries: Iterable[Entry], sees_hidden: SeesHidden) -> Iterator[Entry]:
+    return (one for one in entries if not one.hidden or sees_hidden(one.participant_id))
 
 
 def _run(

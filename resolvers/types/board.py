@@ -100,7 +100,8 @@ class Leaderboard:
     @strawberry.field(description="A participant's entry; null if there is none.")
     async def entry(self, info: Info, participant_id: ParticipantId, period: Period = UNSET) -> Entry | None:
         """Return one entry."""
-        entry = await self._read(info, period, queries.entry, participant_id)
+        sees_hidden = info.context.caller.sees_hidden
+        entry = await self._read(info, period, queries.entry, participant_id, sees_hidden)
         return Entry.of(entry) if entry else None
 
     @strawberry.field(
@@ -135,7 +136,8 @@ class Leaderboard:
         period: Period = UNSET,
     ) -> list[Entry]:
         """Return a subset of the standings."""
-        entries = await self._read(info, period, queries.entries_of, participant_ids)
+        sees_hidden = info.context.caller.sees_hidden
+        entries = await self._read(info, period, queries.entries_of, participant_ids, sees_hidden)
         return [Entry.of(entry) for entry in entries]
 
     @strawberry.field(description="The board's archives, newest first, in pages of at most 100.")

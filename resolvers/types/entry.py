@@ -40,6 +40,7 @@ class Participant:
             self.id,
             or_default(limit, DEFAULT_PAGE),
             given(next_token),
+            info.context.caller.sees_hidden,
         )
         return EntryConnection.of(page)
 
@@ -63,7 +64,10 @@ class Entry:
     metadata: AWSJSON | None = strawberry.field(
         description="JSON attached to the entry; null if there is none."
     )
-    hidden: bool = strawberry.field(description="Whether the entry is hidden; a hidden entry has no rank.")
+    hidden: bool = strawberry.field(
+        description="Whether the entry is hidden. A hidden entry has no rank; only its participant, "
+        "signed in, and the board's owner can see it."
+    )
 
     @strawberry.field(
         description="The rank on the whole board, in an archive the rank at that time; null if the entry is "
