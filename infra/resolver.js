@@ -1,4 +1,4 @@
-import { util } from '@aws-appsync/utils';
+import { extensions, util } from '@aws-appsync/utils';
 
 // One call of the resolvers' function. It gets what it needs and no more: a page's ranks are a thousand calls in
 // one event, which Lambda takes up to 6 MB of.
@@ -18,7 +18,7 @@ export function request(ctx) {
   };
 }
 
-// The function answers { data } or { errorType, errorMessage }. If it did not answer at all, its own words stay
+// The function answers { data } or { errorType, errorMessage }, and for some subscriptions { data, filter }. If it did not answer at all, its own words stay
 // in its log.
 export function response(ctx) {
   if (ctx.error || !ctx.result) {
@@ -26,6 +26,9 @@ export function response(ctx) {
   }
   if (ctx.result.errorMessage) {
     util.error(ctx.result.errorMessage, ctx.result.errorType);
+  }
+  if (ctx.result.filter) {
+    extensions.setSubscriptionFilter(ctx.result.filter);
   }
   return ctx.result.data;
 }

@@ -128,7 +128,10 @@ def _add_watch(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("participant", metavar="PARTICIPANT", nargs="?", help="whose rank to watch")
     parser.add_argument("--top", action="store_true", help="watch the board's top instead")
     parser.add_argument(
-        "--period", default=ALL_TIME, metavar="KEY", help="such as daily-2026-11-30 (default: all-time)"
+        "--period",
+        default=ALL_TIME,
+        metavar="KEY",
+        help="such as daily, which moves to the next day by itself, or daily-2026-11-30 (default: all-time)",
     )
     add_target(parser)
     parser.add_argument("--url", metavar="URL", help="another API's GraphQL URL, on AppSync or elsewhere")

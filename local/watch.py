@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import json
 import random
 import sys
 from collections.abc import AsyncGenerator
@@ -27,7 +26,8 @@ _RANK_CHANGES = """subscription ($board: ID!, $who: ID!, $period: String!) {
   onRankBucketChange(leaderboardId: $board, participantId: $who, period: $period) {
     previousBucket bucket previousRank rank cause version at } }"""
 _TOP_CHANGES = """subscription ($board: ID!, $period: String!) {
-  onTopChange(leaderboardId: $board, period: $period) { entries version at } }"""
+  onTopChange(leaderboardId: $board, period: $period) { version at
+    entries { rank participantId displayName score { display } } } }"""
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 30.0
 
 
@@ -97,7 +97,11 @@ class _Watch:
     async def _present(self) -> str:
         board = (await self.api.ask(_TOP if self.top else _RANK, self.variables))["leaderboard"]
         if self.top:
-            return _line(None, _top(board["top"]))
+            rows = [
+                (one["rank"]["rank"], _name(one["participant"]["id"], one["participant"]), one["score"])
+                for one in board["top"]
+            ]
+            return _line(None, _top(rows))
         entry = board["entry"]
         if entry is None or entry["rank"] is None:
             return _line(None, "not ranked")
@@ -112,7 +116,8 @@ class _Watch:
         self.version = int(event["version"])
         at = datetime.fromisoformat(event["at"])
         if self.top:
-            _say(_line(at, _top(json.loads(event["entries"]))))
+            rows = [(one["rank"], _name(one["participantId"], one), one["score"]) for one in event["entries"]]
+            _say(_line(at, _top(rows)))
             return
         bucket, rank = event["bucket"], str(event["rank"])
         if event["previousBucket"] is not None:
@@ -127,12 +132,13 @@ async def _next(events: AsyncGenerator[dict[str, Any], None]) -> dict[str, Any] 
     return await anext(events, None)
 
 
-def _top(entries: list[dict[str, Any]]) -> str:
-    lines = [
-        f"{one['rank']['rank']:>4}  {one['participant']['displayName'] or one['participant']['id']}"
-        f"  {one['score']['display']}"
-        for one in entries
-    ]
+def _name(participant: str, shown: dict[str, Any]) -> str:
+    name: str | None = shown["displayName"]
+    return name or participant
+
+
+def _top(rows: list[tuple[int, str, dict[str, Any]]]) -> str:
+    lines = [f"{rank:>4}  {name}  {score['display']}" for rank, name, score in rows]
     return "\n".join(["top", *lines]) if lines else "top: nobody"
 
 

@@ -18,11 +18,19 @@ from resolvers.request.arguments import BoardId, ParticipantId, given
 from resolvers.request.context import Context, Info
 from resolvers.types.event import RankBucketChange, TopChange
 
+PERIOD = (
+    "all-time; daily, weekly or monthly for the current period, and the next one once it has ended; "
+    "or an explicit key such as daily-2026-11-30."
+)
+
 
 async def admit(
     context: Context, board_id: str, participant_id: str | None = None, period: str | None = None
-) -> None:
-    """Let a subscription begin; AppSync calls for no more than this.
+) -> bool:
+    """Let a subscription begin; return whether `period` is an alias, such as daily. AppSync calls this alone.
+
+    An event has its period's explicit key, and the alias if the period was the current one when the event was
+    published. So a subscription by alias moves to the next period by itself.
 
     A refusal's word must not be Unauthorized: Amplify closes its whole socket on that.
 
@@ -33,8 +41,7 @@ async def admit(
     board = await asyncio.to_thread(context.boards.get, board_id)
     if participant_id is not None:
         check_id("participantId", participant_id)
-    if period is not None and resolve_period(board, period, context.now()) != period:
-        raise InvalidInput(f"period: must be an explicit key, such as daily-2026-11-30, not {period!r}")
+    return period is not None and resolve_period(board, period, context.now()) != period
 
 
 @strawberry.type(description="Events that clients receive over a WebSocket.")
@@ -53,20 +60,20 @@ class Subscription:
         participant_id: ParticipantId,
         period: Annotated[
             str | None,
-            strawberry.argument(
-                description="One period's explicit key; all periods if omitted, none if null."
-            ),
+            strawberry.argument(description=f"All periods if omitted, none if null; else {PERIOD}"),
         ] = UNSET,
     ) -> AsyncIterator[RankBucketChange | None]:
         """Listen to a participant's changes."""
         key = given(period)
-        await admit(info.context, leaderboard_id, participant_id, key)
+        by_alias = await admit(info.context, leaderboard_id, participant_id, key)
         arguments: dict[str, str | None] = {
             "leaderboard_id": leaderboard_id,
             "participant_id": participant_id,
         }
         if _is_written(info, "period"):
-            arguments["period"] = key  # null matches null alone, on AppSync too
+            arguments["period_alias" if by_alias else "period"] = (
+                key  # null matches null alone, on AppSync too
+            )
         return await info.context.subscribe(RankBucketChange, arguments)
 
     @strawberry.subscription(
@@ -77,11 +84,12 @@ class Subscription:
         self,
         info: Info,
         leaderboard_id: BoardId,
-        period: Annotated[str, strawberry.argument(description="The period's explicit key.")],
+        period: Annotated[str, strawberry.argument(description=PERIOD)],
     ) -> AsyncIterator[TopChange | None]:
         """Listen to a board's top."""
-        await admit(info.context, leaderboard_id, period=period)
-        return await info.context.subscribe(TopChange, {"leaderboard_id": leaderboard_id, "period": period})
+        by_alias = await admit(info.context, leaderboard_id, period=period)
+        arguments = {"leaderboard_id": leaderboard_id, "period_alias" if by_alias else "period": period}
+        return await info.context.subscribe(TopChange, arguments)
 
 
 def _is_written(info: Info, argument: str) -> bool:

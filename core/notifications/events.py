@@ -33,12 +33,11 @@ class RankChange:
 
 @dataclass(frozen=True, slots=True)
 class TopChange:
-    """A board's new top, best first, each with its rank; `total` is how many stand on the board."""
+    """A board's new top, best first, each with its rank."""
 
     board: Board
     period: str
     entries: tuple[tuple[int, Entry], ...]
-    total: int
     version: int
     at: datetime
 

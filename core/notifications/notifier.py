@@ -198,7 +198,7 @@ class _Tick:
         events: list[Event] = [_event(self._board, period, one) for one in decided.told]
         if self._tells_top:
             at = _moment(self._began)
-            events.append(top_change(self._board, period, self._top, self._edges.total, self._version, at))
+            events.append(top_change(self._board, period, self._top, self._version, at))
         return events
 
     def _finished(self, seen: int, published: Published, *, attempted: bool) -> Announced:

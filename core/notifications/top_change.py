@@ -11,12 +11,12 @@ from core.notifications.events import TopChange
 from core.ranking.top import TOP_KEPT, Top
 
 _TOLD = TOP_KEPT - 1  # entries
-_SHOWN = ("participant", "rank_key", "achieved_at", "display_name", "metadata")
+_SHOWN = ("participant", "rank_key", "achieved_at", "display_name")
 
 
-def top_change(board: Board, period: str, top: Top, total: int, version: int, at: datetime) -> TopChange:
+def top_change(board: Board, period: str, top: Top, version: int, at: datetime) -> TopChange:
     """Make an event of a top, each entry with its rank."""
-    return TopChange(board, period, tuple(_ranked(board, period, top)), total, version, at)
+    return TopChange(board, period, tuple(_ranked(board, period, top)), version, at)
 
 
 def digest_of(top: Top) -> str:

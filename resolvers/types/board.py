@@ -11,7 +11,7 @@ from strawberry import UNSET
 
 from core.archives.read import archives_page
 from core.domain import model
-from core.domain.periods import resolve_period
+from core.domain.periods import current_periods, resolve_period
 from core.ranking import queries
 from core.storage.database import Database
 from resolvers.request.arguments import (
@@ -29,6 +29,7 @@ from resolvers.request.arguments import (
 from resolvers.request.context import Info
 from resolvers.types.archive import ArchiveConnection
 from resolvers.types.entry import Entry, EntryConnection
+from resolvers.types.period import Period as BoardPeriod
 from resolvers.types.rank import RankBucket
 from resolvers.types.score import ScoreComponent
 
@@ -71,6 +72,11 @@ class Leaderboard:
     version: int = strawberry.field(
         description="Grows with each change; updateLeaderboard requires the current one."
     )
+
+    @strawberry.field(description="The current period of each kind that the board keeps standings for.")
+    def current_periods(self, info: Info) -> list[BoardPeriod]:
+        """Return the board's current periods."""
+        return [BoardPeriod.of(period) for period in current_periods(self.board, info.context.now())]
 
     @strawberry.field(description="How many entries the board has.")
     async def size(self, info: Info, period: Period = UNSET) -> int:

@@ -23,7 +23,7 @@ from local.api_client import find
 from local.cli import main
 from local.engine import Engine, free_port
 from local.errors import StackError
-from tests.support.live import Live, change, live, live_alone, top_change
+from tests.support.live import Live, change, live, live_alone, top_change, top_row
 
 ROOT = Path(__file__).parents[2]
 SUBMIT = "mutation ($input: SubmitScoreInput!) { submitScore(input: $input) { accepted } }"
@@ -112,12 +112,10 @@ def test_who_is_not_ranked_may_be_watched(server: Live) -> None:
 def test_a_top(server: Live) -> None:
     with watching("board", "--top", *to(server)) as watch:
         assert [watch.line() for _ in range(3)] == ["now: top", "   1  bob  9", "   2  ann  7"]
-        entries = (
-            '[{"participant":{"id":"x","displayName":"X"},"score":{"display":"1:02"},"rank":{"rank":1}}]'
-        )
-        server.publish_top(top_change(entries=entries))
-        assert [watch.line() for _ in range(2)] == ["top", "   1  X  1:02"]
-        server.publish_top(top_change(entries="[]", version="2"))
+        rows = [top_row(displayName="X"), top_row("y", rank=2, displayName=None)]
+        server.publish_top(top_change(entries=rows))
+        assert [watch.line() for _ in range(3)] == ["top", "   1  X  1:02", "   2  y  1:02"]
+        server.publish_top(top_change(entries=[], version="2"))
         assert watch.line() == "top: nobody"
 
 
