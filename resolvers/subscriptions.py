@@ -71,9 +71,8 @@ class Subscription:
             "participant_id": participant_id,
         }
         if _is_written(info, "period"):
-            arguments["period_alias" if by_alias else "period"] = (
-                key  # null matches null alone, on AppSync too
-            )
+            # null matches null alone, on AppSync too
+            arguments["period_alias" if by_alias else "period"] = key
         return await info.context.subscribe(RankBucketChange, arguments)
 
     @strawberry.subscription(

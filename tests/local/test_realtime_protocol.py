@@ -171,7 +171,7 @@ def test_a_field_that_the_publishing_mutation_left_out_fails_the_event(server: L
 
 def test_a_subscription_by_alias_moves_to_the_next_period_by_itself(server: Live) -> None:
     server.board("days", periods=["ALL_TIME", "DAILY"])
-    today = {"leaderboardId": "days", "period": "daily-2026-11-30", "periodAlias": "daily"}
+    today: dict[str, Any] = {"leaderboardId": "days", "period": "daily-2026-11-30", "periodAlias": "daily"}
     over = today | {"periodAlias": None}
     tomorrow = today | {"period": "daily-2026-12-01"}
     by_alias = WATCH_TOP.replace('"board"', '"days"').replace("all-time", "daily")
