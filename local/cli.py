@@ -76,6 +76,13 @@ def _add_run(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="a certificate, to listen over TLS too")
     parser.add_argument("--tls-key", type=Path, metavar="FILE", help="its key; both in PEM")
     parser.add_argument("--tls-port", type=_port, default=8443, metavar="N", help="for TLS (default 8443)")
+    parser.add_argument(
+        "--submission-wait",
+        type=_seconds,
+        default=2.0,
+        metavar="SECONDS",
+        help="how long a submission may wait for others before it is refused as Throttled (default 2)",
+    )
     data = parser.add_mutually_exclusive_group()
     data.add_argument(
         "--data",
@@ -153,6 +160,16 @@ def _hours(text: str) -> float:
     if not 0 < hours < 1e6:
         raise argparse.ArgumentTypeError("a token lasts a number of hours above 0")
     return hours
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e6:
+        raise argparse.ArgumentTypeError("must be a number of seconds above 0")
+    return seconds
 
 
 def _port(text: str) -> int:

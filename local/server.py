@@ -26,6 +26,7 @@ from resolvers.http import Backend, serve
 from resolvers.publisher import Publisher, with_key
 from resolvers.request.auth import Credentials, Role
 from resolvers.request.hub import Hub
+from resolvers.request.workers import SubmissionWorkers
 
 _STREAM_RECORDS_KEPT = 10_000  # behind the checkpoint; AWS keeps a day's
 _TRIMMED_AT_ONCE = 2_000  # more than a batch, so that the stream shrinks to what is kept
@@ -57,7 +58,8 @@ def run(args: argparse.Namespace) -> int:
         data = f"{folder.resolve()}, {'gone with the stack' if gone else 'kept'}"
         keys = {ADMIN_KEY: Role.ADMIN, PUBLIC_KEY: Role.PUBLIC}
         credentials = Credentials(keys, partial(tokens.read, tokens.read_secret(folder)))
-        backend = Backend(db, boards, credentials)
+        workers = SubmissionWorkers(wait_seconds=args.submission_wait)
+        backend = Backend(db, boards, credentials, submissions=workers)
         ticker = Notifier(
             db, boards, partial(_publish, backend.hub, Publisher(running.url, with_key(ADMIN_KEY)))
         )

@@ -131,10 +131,13 @@ class Mutation:
         """Submit a score."""
         submission = attempt.submission()
         context = info.context
-        board = await asyncio.to_thread(context.boards.get, attempt.leaderboard_id)
-        context.caller.check_submits(board, attempt.participant_id)
-        result = await asyncio.to_thread(submit_score, context.db, board, submission, now=context.now())
-        return Submission.of(board, result)
+
+        def submit() -> Submission:
+            board = context.boards.get(attempt.leaderboard_id)
+            context.caller.check_submits(board, attempt.participant_id)
+            return Submission.of(board, submit_score(context.db, board, submission, now=context.now()))
+
+        return await context.submissions.run(submit)
 
     @strawberry.mutation(
         description="Submit up to 100 scores. Each is accepted or refused on its own.",
@@ -149,7 +152,7 @@ class Mutation:
         ],
     ) -> list[SubmissionOutcome]:
         """Submit many scores."""
-        return await submit_many(info.context, inputs)
+        return await info.context.submissions.run(submit_many, info.context, inputs)
 
     @strawberry.mutation(
         description="Change the display name or metadata of a participant's entries in the current periods. "
