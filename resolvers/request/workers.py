@@ -1,4 +1,4 @@
-"""The threads that submissions run in: a few of their own, so that readers keep theirs, and a bounded wait."""
+"""The threads that submissions run in: a few of their own, so that readers keep theirs; bounded waits."""
 
 import asyncio
 from collections.abc import Callable
