@@ -10,6 +10,7 @@ from core.domain.limits import MAX_SUBMISSIONS
 from core.storage.parallel import run_all
 from core.submissions.submit import submit_scores
 from resolvers.inputs import SubmitScoreInput
+from resolvers.observability import traced
 from resolvers.request.context import Context
 from resolvers.types.submission import SubmissionOutcome
 
@@ -42,7 +43,7 @@ def submit_many(context: Context, inputs: Sequence[SubmitScoreInput]) -> list[Su
 
 def _submit(context: Context, board_id: str, inputs: Sequence[SubmitScoreInput]) -> list[SubmissionOutcome]:
     try:
-        board = context.boards.get(board_id)
+        board = traced(context.boards.get, board_id)
     except LeaderboardError as refusal:
         return [SubmissionOutcome.refused(refusal) for _ in inputs]
     refused: dict[int, SubmitResult | Exception] = {}
@@ -53,6 +54,6 @@ def _submit(context: Context, board_id: str, inputs: Sequence[SubmitScoreInput])
             submissions[index] = submission.submission()
         except LeaderboardError as refusal:
             refused[index] = refusal
-    results = submit_scores(context.db, board, list(submissions.values()), now=context.now())
+    results = traced(submit_scores, context.db, board, list(submissions.values()), now=context.now())
     outcomes = refused | dict(zip(submissions, results, strict=True))
     return [SubmissionOutcome.of(board, outcomes[index]) for index in range(len(inputs))]

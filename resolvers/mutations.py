@@ -1,7 +1,6 @@
 # mypy: disable-error-code=untyped-decorator
 """Mutation: read the arguments, make one core call, wrap its result."""
 
-import asyncio
 from typing import Annotated
 
 import strawberry
@@ -22,10 +21,12 @@ from resolvers.inputs import (
     UpdateEntryInput,
     UpdateLeaderboardInput,
 )
+from resolvers.observability import traced
 from resolvers.request.arguments import BoardId, ParticipantId, change, given, or_kept
 from resolvers.request.auth import AdminOnly, SignedIn
 from resolvers.request.context import Info
 from resolvers.request.selection import as_selected
+from resolvers.request.workers import run_operation
 from resolvers.types.archive import Archive, ForgottenParticipant
 from resolvers.types.board import Leaderboard
 from resolvers.types.entry import Entry
@@ -52,7 +53,7 @@ class Mutation:
     ) -> Leaderboard:
         """Create a board."""
         board = new.define(info.context.now())
-        return Leaderboard.of(await asyncio.to_thread(info.context.boards.create, board))
+        return Leaderboard.of(await run_operation(info.context.boards.create, board))
 
     @strawberry.mutation(
         description="Change a leaderboard; a VersionConflict error if it was changed since it was read.",
@@ -66,7 +67,7 @@ class Mutation:
         ],
     ) -> Leaderboard:
         """Change a board."""
-        board = await asyncio.to_thread(
+        board = await run_operation(
             info.context.boards.update,
             changes.id,
             changes.version,
@@ -87,7 +88,7 @@ class Mutation:
     ) -> Leaderboard:
         """Close a board."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.close, board_id, context.audit(given(reason)))
+        board = await run_operation(context.boards.close, board_id, context.audit(given(reason)))
         return Leaderboard.of(board)
 
     @strawberry.mutation(
@@ -99,7 +100,7 @@ class Mutation:
     ) -> Leaderboard:
         """Reopen a board."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.reopen, board_id, context.audit(given(reason)))
+        board = await run_operation(context.boards.reopen, board_id, context.audit(given(reason)))
         return Leaderboard.of(board)
 
     @strawberry.mutation(
@@ -112,7 +113,7 @@ class Mutation:
     ) -> Leaderboard:
         """Delete a board."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.delete, board_id, context.audit(given(reason)))
+        board = await run_operation(context.boards.delete, board_id, context.audit(given(reason)))
         return Leaderboard.of(board)
 
     @strawberry.mutation(
@@ -133,9 +134,10 @@ class Mutation:
         context = info.context
 
         def submit() -> Submission:
-            board = context.boards.get(attempt.leaderboard_id)
+            board = traced(context.boards.get, attempt.leaderboard_id)
             context.caller.check_submits(board, attempt.participant_id)
-            return Submission.of(board, submit_score(context.db, board, submission, now=context.now()))
+            result = traced(submit_score, context.db, board, submission, now=context.now())
+            return Submission.of(board, result)
 
         return await context.submissions.run(submit)
 
@@ -166,8 +168,8 @@ class Mutation:
     ) -> Entry:
         """Change a participant's entries."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.get, changes.leaderboard_id)
-        entry = await asyncio.to_thread(
+        board = await run_operation(context.boards.get, changes.leaderboard_id)
+        entry = await run_operation(
             edit.update_entry,
             context.db,
             board,
@@ -192,9 +194,9 @@ class Mutation:
     ) -> Entry | None:
         """Remove a participant's entries."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.get, leaderboard_id)
+        board = await run_operation(context.boards.get, leaderboard_id)
         audit = context.audit(given(reason))
-        entry = await asyncio.to_thread(moderate.remove_entry, context.db, board, participant_id, audit)
+        entry = await run_operation(moderate.remove_entry, context.db, board, participant_id, audit)
         return Entry.of(entry, standing=False) if entry else None
 
     @strawberry.mutation(
@@ -211,9 +213,9 @@ class Mutation:
     ) -> Entry:
         """Hide a participant's entries."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.get, leaderboard_id)
+        board = await run_operation(context.boards.get, leaderboard_id)
         audit = context.audit(given(reason))
-        entry = await asyncio.to_thread(moderate.hide_entry, context.db, board, participant_id, audit)
+        entry = await run_operation(moderate.hide_entry, context.db, board, participant_id, audit)
         return Entry.of(entry)
 
     @strawberry.mutation(
@@ -225,9 +227,9 @@ class Mutation:
     ) -> Entry:
         """Restore a participant's entries."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.get, leaderboard_id)
+        board = await run_operation(context.boards.get, leaderboard_id)
         audit = context.audit(given(reason))
-        entry = await asyncio.to_thread(moderate.restore_entry, context.db, board, participant_id, audit)
+        entry = await run_operation(moderate.restore_entry, context.db, board, participant_id, audit)
         return Entry.of(entry)
 
     @strawberry.mutation(
@@ -244,7 +246,7 @@ class Mutation:
     ) -> ForgottenParticipant:
         """Erase a participant."""
         context = info.context
-        removed = await asyncio.to_thread(
+        removed = await run_operation(
             forget.forget_participant, context.db, context.boards, participant_id, context.audit()
         )
         return ForgottenParticipant(id=participant_id, entries_removed=removed)
@@ -268,12 +270,10 @@ class Mutation:
     ) -> Archive:
         """Write an archive, or its beginning."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.get, leaderboard_id)
+        board = await run_operation(context.boards.get, leaderboard_id)
         key = resolve_period(board, given(period), context.now())
-        name = await asyncio.to_thread(
-            begin_archive, context.db, board, key, context.now(), limit=given(limit)
-        )
-        archive = await asyncio.to_thread(write_archive, context.db, name, _ARCHIVE_SECONDS)
+        name = await run_operation(begin_archive, context.db, board, key, context.now(), limit=given(limit))
+        archive = await run_operation(write_archive, context.db, name, _ARCHIVE_SECONDS)
         if archive is None:
             raise LeaderboardNotFound(f"there is no leaderboard {leaderboard_id!r}")
         return Archive.of(archive)

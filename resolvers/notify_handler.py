@@ -10,7 +10,7 @@ from core.domain.keys import split_standings
 from core.notifications.notifier import Again, notify
 from core.storage.parallel import run_all
 from resolvers.notify_queue import NotifyQueue, read_request
-from resolvers.observability import configure_logging, emit_metrics, request
+from resolvers.observability import configure_logging, emit_metrics, request, traced
 from resolvers.publisher import Publisher, signed
 from resolvers.settings import Settings
 
@@ -52,7 +52,9 @@ def _tick(standings: str, looks: int) -> Again | None:
     board_id, _, generation = split_standings(standings)
     try:
         board = _boards.get_generation(board_id, generation)
-        return notify(_db, board, standings, _publisher.publish, looks=looks) if board else None
+        if board is None:
+            return None
+        return traced(notify, _db, board, standings, _publisher.publish, looks=looks)
     except Exception:
         _log.exception("the rank changes of %s could not be told, trying again", standings)
         return _RETRY

@@ -1,7 +1,6 @@
 # mypy: disable-error-code=untyped-decorator
 """Query: read the arguments, make one core call, wrap its result."""
 
-import asyncio
 from typing import Annotated
 
 import strawberry
@@ -10,6 +9,7 @@ from strawberry import UNSET
 from core.ranking import queries
 from resolvers.request.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
 from resolvers.request.context import Info
+from resolvers.request.workers import run_operation
 from resolvers.types.board import Leaderboard, LeaderboardConnection
 from resolvers.types.entry import Participant
 
@@ -25,14 +25,14 @@ class Query:
         board_id: Annotated[strawberry.ID, strawberry.argument(name="id", description="The board's id.")],
     ) -> Leaderboard | None:
         """Return one board."""
-        return Leaderboard.of(await asyncio.to_thread(info.context.boards.get, board_id))
+        return Leaderboard.of(await run_operation(info.context.boards.get, board_id))
 
     @strawberry.field(description="All leaderboards in the order of their ids, in pages of at most 100.")
     async def leaderboards(
         self, info: Info, limit: Limit = DEFAULT_PAGE, next_token: NextToken = UNSET
     ) -> LeaderboardConnection:
         """Return a page of boards."""
-        page = await asyncio.to_thread(
+        page = await run_operation(
             info.context.boards.page, or_default(limit, DEFAULT_PAGE), given(next_token)
         )
         return LeaderboardConnection.of(page)
@@ -47,7 +47,7 @@ class Query:
     ) -> Participant | None:
         """Return one participant with the display name of the first entry found."""
         context = info.context
-        page = await asyncio.to_thread(
+        page = await run_operation(
             queries.participant_entries,
             context.db,
             context.boards,

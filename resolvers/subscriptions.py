@@ -1,7 +1,6 @@
 # mypy: disable-error-code=untyped-decorator
 """Subscription: what AppSync pushes when the mutation named beside a field runs."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Annotated
 
@@ -16,6 +15,7 @@ from core.domain.text import check_id
 from resolvers.directives import AwsSubscribe
 from resolvers.request.arguments import BoardId, ParticipantId, given
 from resolvers.request.context import Context, Info
+from resolvers.request.workers import run_operation
 from resolvers.types.event import RankBucketChange, TopChange
 
 PERIOD = (
@@ -38,7 +38,7 @@ async def admit(
         LeaderboardNotFound: there is no such board, or not for this caller.
         InvalidInput: naming the argument that no event can ever match.
     """
-    board = await asyncio.to_thread(context.boards.get, board_id)
+    board = await run_operation(context.boards.get, board_id)
     if participant_id is not None:
         check_id("participantId", participant_id)
     return period is not None and resolve_period(board, period, context.now()) != period

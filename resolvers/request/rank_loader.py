@@ -9,6 +9,7 @@ from strawberry.dataloader import DataLoader
 from core.domain import model
 from core.ranking import ranks
 from core.storage.database import Database
+from resolvers.request.workers import run_operation
 
 
 class RankRequest(NamedTuple):
@@ -65,7 +66,7 @@ async def _rank(
     entries = list(by_key.values())
     board = entries[0].board
     try:
-        found = await asyncio.to_thread(
+        found = await run_operation(
             ranks.rank_entries, db, board, group.period, entries, group.strategy, positions=positions
         )
     except Exception as error:  # fails the fields of this group alone

@@ -1,4 +1,4 @@
-"""The threads that submissions run in: a few of their own, so that readers keep theirs; bounded waits."""
+"""The threads that core runs in. Submissions have a few of their own, so that readers keep theirs."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,12 +8,18 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from core.domain.errors import Throttled
+from resolvers.observability import traced
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 WORKERS = 8
 WAIT_SECONDS = 2.0
+
+
+async def run_operation(operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run an operation of core, which blocks, in a thread; every resolver that reads does so by this."""
+    return await asyncio.to_thread(partial(traced, operation, *args, **kwargs))
 
 
 class SubmissionWorkers:

@@ -1,7 +1,6 @@
 # mypy: disable-error-code=untyped-decorator
 """Leaderboards: their definition and the reads of their standings."""
 
-import asyncio
 from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Concatenate, ParamSpec, Self, TypeVar
@@ -27,6 +26,7 @@ from resolvers.request.arguments import (
     or_default,
 )
 from resolvers.request.context import Info
+from resolvers.request.workers import run_operation
 from resolvers.types.archive import ArchiveConnection
 from resolvers.types.entry import Entry, EntryConnection
 from resolvers.types.period import Period as BoardPeriod
@@ -151,7 +151,7 @@ class Leaderboard:
         self, info: Info, limit: Limit = DEFAULT_ARCHIVES_PAGE, next_token: NextToken = UNSET
     ) -> ArchiveConnection:
         """Return a page of the board's archives."""
-        page = await asyncio.to_thread(
+        page = await run_operation(
             archives_page,
             info.context.db,
             self.board,
@@ -169,7 +169,7 @@ class Leaderboard:
         **kwargs: P.kwargs,
     ) -> T:
         key = resolve_period(self.board, given(period), info.context.now())
-        return await asyncio.to_thread(read, info.context.db, self.board, key, *args, **kwargs)
+        return await run_operation(read, info.context.db, self.board, key, *args, **kwargs)
 
     @classmethod
     def of(cls, board: model.Board) -> Self:

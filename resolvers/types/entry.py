@@ -1,7 +1,6 @@
 # mypy: disable-error-code=untyped-decorator
 """Participants and their entries."""
 
-import asyncio
 from datetime import datetime
 from typing import Annotated, Self
 
@@ -15,6 +14,7 @@ from resolvers.request.context import Info
 from resolvers.request.rank_loader import RankRequest
 from resolvers.request.scalars import AWSJSON
 from resolvers.request.selection import is_selected
+from resolvers.request.workers import run_operation
 from resolvers.types.rank import Rank
 from resolvers.types.score import Score
 
@@ -33,7 +33,7 @@ class Participant:
         self, info: Info, limit: Limit = DEFAULT_PAGE, next_token: NextToken = UNSET
     ) -> "EntryConnection":
         """Return a page of the participant's entries."""
-        page = await asyncio.to_thread(
+        page = await run_operation(
             queries.participant_entries,
             info.context.db,
             info.context.boards,
