@@ -1,4 +1,4 @@
-"""What reads and counter writes cost in capacity units, printed and kept as Markdown."""
+"""Measure what reads and counter writes cost in capacity units; print and store it as Markdown."""
 
 import argparse
 import sys
@@ -13,17 +13,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from bench import read_report, reads, write_report, writes
 from bench.distributions import BY_NAME
 from bench.limits import Verdict, judge_reads
-from bench.markdown import renew_section
+from bench.markdown import replace_section
 from bench.resuming import forget, once
 from bench.trace import CLIMB, REDRAW, SCENARIOS, Scenario
 from local.errors import StackError
 
 _FILE = Path("docs/capacity.md")
 _SIZES = [1_000, 100_000, 1_000_000]
-_SECONDS = 10  # of the trace at each pace
+_SECONDS = 10  # length of the trace at each pace
 _SUBMISSIONS = 1_000  # in each mode that counts in the submission
 
-# What a look at everything within a minute takes.
+# For --quick: everything within a minute.
 _QUICK_SIZES = [2_000]
 _QUICK_DISTRIBUTIONS = ["undeclared", "all equal"]
 _QUICK_SCENARIOS = [
@@ -35,23 +35,23 @@ _QUICK_SUBMISSIONS = 50
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, and give 0 if all is within its limits, 1 if not, 2 if it could not run."""
+    """Measure; return 0 if everything is within its limits, 1 if not, 2 if it could not run."""
     args = _arguments(argv)
     console = Console()
-    found: list[Verdict] = []
+    verdicts: list[Verdict] = []
     if args.again:
         forget()
     try:
         if args.what in {"reads", "all"}:
-            found += _reads(args, console)
+            verdicts += _reads(args, console)
         if args.what in {"writes", "all"}:
-            found += _writes(args, console)
+            verdicts += _writes(args, console)
     except StackError as error:
         console.print(str(error), style="red")
         return 2
-    for verdict in found:
+    for verdict in verdicts:
         console.print(str(verdict), style="" if verdict.holds else "red", highlight=False, soft_wrap=True)
-    return 0 if all(verdict.holds for verdict in found) else 1
+    return 0 if all(verdict.holds for verdict in verdicts) else 1
 
 
 def _reads(args: argparse.Namespace, console: Console) -> list[Verdict]:
@@ -61,10 +61,10 @@ def _reads(args: argparse.Namespace, console: Console) -> list[Verdict]:
         task = progress.add_task("reads", total=len(boards))
         for size, distribution in boards:
             name = f"{distribution.name} of {size}"
-            measure = partial(reads.measure, distribution, size, _teller(progress, name))
+            measure = partial(reads.measure, distribution, size, _show_step(progress, name))
             costs.append(measure() if args.quick else once(f"reads {name}", measure))
             progress.advance(task)
-            _keep(args, "reads", read_report.report(costs))
+            _store(args, "reads", read_report.report(costs))
     console.print(Markdown(read_report.report(costs)))
     return judge_reads(costs)
 
@@ -74,23 +74,23 @@ def _writes(args: argparse.Namespace, console: Console) -> list[Verdict]:
     with _progress(console) as progress:
         task = progress.add_task("writes", total=len(args.scenarios))
         for scenario in args.scenarios:
-            tell = _teller(progress, scenario.name)
-            paces = (REDRAW, CLIMB)
-            measure = partial(writes.measure, scenario, paces, args.seconds, args.submissions, tell)
+            show = _show_step(progress, scenario.name)
+            movements = (REDRAW, CLIMB)
+            measure = partial(writes.measure, scenario, movements, args.seconds, args.submissions, show)
             costs += measure() if args.quick else once(f"writes {scenario.name}", measure)
             progress.advance(task)
-            _keep(args, "writes", write_report.report(costs))
+            _store(args, "writes", write_report.report(costs))
     console.print(Markdown(write_report.report(costs)))
     return write_report.judge_writes(costs)
 
 
-def _keep(args: argparse.Namespace, section: str, text: str) -> None:
+def _store(args: argparse.Namespace, section: str, text: str) -> None:
     if args.output:
-        renew_section(args.output, section, text)
+        replace_section(args.output, section, text)
 
 
-def _teller(progress: Progress, name: str) -> Callable[[str], None]:
-    """Give what shows the step that something is at."""
+def _show_step(progress: Progress, name: str) -> Callable[[str], None]:
+    """Return a function that shows the current step of the newest task."""
     task = progress.task_ids[-1]
     return lambda step: progress.update(task, description=f"{name}: {step}")
 
@@ -104,22 +104,20 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m bench.capacity",
         description=__doc__,
-        epilog="Exit codes: 0 all is within its limits, 1 something is not, 2 it could not run. "
-        "All of it, at a million entries, takes an hour or more and some 3 GB of memory.",
+        epilog="Exit codes: 0 everything is within its limits; 1 something is not; 2 it could not run. "
+        "A full run, at a million entries, takes hours and some 3 GB of memory.",
     )
     parser.add_argument("what", nargs="?", choices=("all", "reads", "writes"), default="all")
+    parser.add_argument("--quick", action="store_true", help="small boards, within a minute; stores nothing")
     parser.add_argument(
-        "--quick", action="store_true", help="a little of everything, within a minute; keeps nothing"
+        "--sizes", type=_numbers, help=f"entries of a board; default: {','.join(map(str, _SIZES))}"
     )
     parser.add_argument(
-        "--sizes", type=_numbers, help=f"entries a board (default {','.join(map(str, _SIZES))})"
+        "--distributions", type=_names, metavar="NAME,...", help=f"of {', '.join(BY_NAME)}; default: all"
     )
+    parser.add_argument("--output", type=Path, help=f"file to update; default: {_FILE}")
     parser.add_argument(
-        "--distributions", type=_names, metavar="NAME,...", help=f"of {', '.join(BY_NAME)} (default all)"
-    )
-    parser.add_argument("--output", type=Path, help=f"the file whose sections are renewed (default {_FILE})")
-    parser.add_argument(
-        "--again", action="store_true", help="measure again what a run that was ended has measured before"
+        "--again", action="store_true", help="measure everything again instead of resuming an interrupted run"
     )
     args = parser.parse_args(argv)
     args.sizes = args.sizes or (_QUICK_SIZES if args.quick else _SIZES)
@@ -139,7 +137,7 @@ def _names(text: str) -> list[str]:
     names = text.split(",")
     unknown = [name for name in names if name not in BY_NAME]
     if unknown:
-        raise argparse.ArgumentTypeError(f"there is no {', '.join(unknown)}")
+        raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}")
     return names
 
 

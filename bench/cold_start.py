@@ -1,7 +1,7 @@
-"""Times each Lambda entry's import against that of boto3 with a DynamoDB client alone.
+"""Compare the import time of each Lambda entry with that of boto3 and a bare DynamoDB client.
 
-Every run is a fresh process with its bytecode compiled, as in the packages. The two are timed in turns and
-in CPU time, and the least of each counts: the work is the same each time, all else is other processes'.
+Every run is a new process with compiled bytecode, as in the packages. The two alternate and are timed in CPU
+time. The shortest time of each counts: the work is the same, and other processes only add to it.
 """
 
 import argparse
@@ -23,7 +23,7 @@ ENVIRONMENT = {
 
 
 def time_import(code: str, bytecode: str) -> float:
-    """Run code in a fresh process; give the milliseconds of CPU time that it took."""
+    """Run code in a new process; return its CPU time in milliseconds."""
     timed = f"import time; start = time.process_time()\n{code}\nprint(time.process_time() - start)"
     done = subprocess.run(
         [sys.executable, "-c", timed],
@@ -36,7 +36,7 @@ def time_import(code: str, bytecode: str) -> float:
 
 
 def compare(entry: str, rounds: int, bytecode: str) -> tuple[float, float]:
-    """Give the least milliseconds of an entry's import, and of the bare client's in the same rounds."""
+    """Return the shortest times of an entry's import and of the bare client's, in milliseconds."""
     pairs = [
         (time_import(f"import resolvers.{entry}", bytecode), time_import(BARE, bytecode))
         for _ in range(rounds)
@@ -45,7 +45,7 @@ def compare(entry: str, rounds: int, bytecode: str) -> tuple[float, float]:
 
 
 def main() -> int:
-    """Print the table; fail where the API's entry is over its limit."""
+    """Print the table; return 1 if the API's entry is over its limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=10, help="runs of each (default: %(default)s)")
     rounds = parser.parse_args().rounds

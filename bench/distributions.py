@@ -1,4 +1,4 @@
-"""Boards to measure, each with scores of one distribution."""
+"""Boards to measure, each with another distribution of scores."""
 
 import random
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Score = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Participant:
-    """One entry of a board: who, with what, since when."""
+    """One entry of a board."""
 
     id: str
     score: Score
@@ -26,7 +26,7 @@ class Participant:
 
 @dataclass(frozen=True)
 class Distribution:
-    """What a board declares of its scores, and how they are spread: units of the last decimal place."""
+    """How scores are spread, in units of the last decimal place, and what the board declares of them."""
 
     name: str
     about: str
@@ -36,11 +36,11 @@ class Distribution:
     definition: dict[str, Any] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Be pickled by name: what draws the scores cannot be."""
+        """Pickle by name: the function that draws scores cannot be pickled."""
         return _by_name, (self.name,)
 
     def board(self, size: int, board_id: str = "bench", mode: CounterMode = CounterMode.STREAM) -> Board:
-        """Define the board, ready for `size` entries."""
+        """Return a board for `size` entries."""
         return define_board(
             id=board_id,
             now=START,
@@ -52,7 +52,7 @@ class Distribution:
         )
 
     def participants(self, size: int, seed: int = 1) -> list[Participant]:
-        """Draw entries in the order of their arrival, which is when they reached their score."""
+        """Draw entries in the order of arrival; each achieved its score when it arrived."""
         chance = random.Random(seed)
         return [
             Participant(f"player-{number:07}", self.draw(chance), START + number * _STEP)
@@ -128,7 +128,7 @@ DISTRIBUTIONS = (
     ),
 )
 
-BY_NAME = {one.name: one for one in DISTRIBUTIONS}
+BY_NAME = {distribution.name: distribution for distribution in DISTRIBUTIONS}
 
 
 def _by_name(name: str) -> Distribution:

@@ -1,8 +1,8 @@
-"""How hot counters get where writers count for themselves: a simulation, as no local engine has conflicts.
+"""Simulate contention on counters where writers count for themselves; no local engine has conflicts.
 
-A crossing of a leaf's edge writes the root and two nodes below it. TRANSACTIONAL: each is held for the length
-of the transaction; another one that comes meanwhile is cancelled, and tries again after a while, as
-`write.py` does. INLINE: plain ADDs wait their turn. A partition takes 1,000 write units a second.
+An update that moves an entry into another leaf writes the root and two nodes below it. TRANSACTIONAL: a
+transaction locks its nodes; another that meets a lock is cancelled and retried with the back-off of
+`core.entries.write`. INLINE: plain ADDs queue. A partition accepts 1,000 write units a second.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 
 from bench.distributions import BY_NAME
-from bench.markdown import renew_section, table
+from bench.markdown import replace_section, table
 from core.domain.model import CounterMode
 from core.entries import write
 from core.storage import backoff
@@ -28,12 +28,12 @@ from core.tree.shape import counter_shards
 
 _FILE = Path("docs/capacity.md")
 _PARTITION_UNITS = 1_000  # a second
-_BURST_UNITS = 1_000  # that a partition which was idle takes at once
-_NODES_BELOW = 123  # the root, as on a board of a million
+_BURST_UNITS = 1_000  # that an idle partition accepts at once
+_NODES_BELOW = 123  # the root, as on a board of a million entries
 _SECONDS = 4
 _SHARDS = (1, 2, 4, 8, 16, 32, 64)
 _FEWER = 8
-_HELD = (0.005, 0.010, 0.020)  # seconds that a transaction holds its items: assumed, AWS does not tell
+_HELD = (0.005, 0.010, 0.020)  # seconds that a transaction locks its items: assumed, AWS does not document it
 
 _INTRODUCTION = f"""## Hot nodes
 
@@ -51,9 +51,9 @@ Node = tuple[int, int, int]  # its partition, its counter shard, its number; the
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of some seconds of crossings."""
+    """The result of some seconds of crossings."""
 
-    rate: float  # committed a second, after a while
+    rate: float  # committed a second, once steady
     attempts: float  # a crossing
     given_up: float  # of all crossings
     late: float  # seconds that the slowest 1 % took
@@ -64,7 +64,7 @@ class Outcome:
 
 
 def transactional(shards: int, crossings: int, held: float, *, fewer_below: bool = False) -> Outcome:
-    """Play transactions on the nodes of one board."""
+    """Simulate transactions on the nodes of one board."""
     chance = random.Random(shards)
     order = itertools.count()
     waiting = [
@@ -93,7 +93,7 @@ def transactional(shards: int, crossings: int, held: float, *, fewer_below: bool
 
 
 def inline(shards: int, crossings: int) -> Outcome:
-    """Play ADDs that wait for their partition: three a crossing."""
+    """Simulate ADDs that queue at their partition: three a crossing."""
     chance = random.Random(shards)
     free_at: dict[int, float] = {}
     took, served = [], 0
@@ -106,7 +106,7 @@ def inline(shards: int, crossings: int) -> Outcome:
 
 
 def report(crossings: int) -> str:
-    """Tell what each number of counter shards takes."""
+    """Return the report: what each number of counter shards takes."""
     board = replace(BY_NAME["uniform"].board(1_000_000), peak_writes_per_second=crossings)
     chosen = {mode: counter_shards(replace(board, counter_mode=mode)) for mode in CounterMode}
     return "\n\n".join(
@@ -160,7 +160,7 @@ def _arrivals(chance: random.Random, crossings: int) -> list[float]:
 
 
 def _nodes(chance: random.Random, shards: int, *, fewer_below: bool) -> list[Node]:
-    """Pick what a crossing writes: the root and two nodes below."""
+    """Return the nodes that a crossing writes: the root and two below it."""
     shard = chance.randrange(shards)
     below = chance.sample(range(1, 1 + _NODES_BELOW), 2)
     if not fewer_below:
@@ -174,7 +174,7 @@ def _below(shards: int) -> int:
 
 
 def _take(tokens: dict[int, tuple[float, float]], nodes: Sequence[Node], units: int, now: float) -> bool:
-    """Take units for each node from its partition's, if all have enough."""
+    """Consume units for each node from its partition; return whether all partitions had enough."""
     needed = Counter(partition for partition, _, _ in nodes)
     left = {}
     for partition, count in needed.items():
@@ -189,13 +189,15 @@ def _slow(took: Sequence[float]) -> float:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Simulate, print and keep."""
+    """Simulate, print and store."""
     parser = argparse.ArgumentParser(prog="python -m bench.hot_nodes", description=__doc__)
-    parser.add_argument("--crossings", type=int, default=1_000, help="a second (default 1000)")
-    parser.add_argument("--output", type=Path, default=_FILE, help=f"where it is kept (default {_FILE})")
+    parser.add_argument("--crossings", type=int, default=1_000, help="a second; default: 1000")
+    parser.add_argument(
+        "--output", type=Path, default=_FILE, help=f"the file whose section is replaced; default: {_FILE}"
+    )
     args = parser.parse_args(argv)
     text = report(args.crossings)
-    renew_section(args.output, "hot nodes", text)
+    replace_section(args.output, "hot nodes", text)
     Console().print(Markdown(text))
     return 0
 

@@ -1,4 +1,4 @@
-"""What reads must hold to, each told as a line that passes or fails."""
+"""The limits that reads must keep, each judged in one line: PASS or FAIL."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from core.tree.shape import GROW_AT, TIES_GROW_AT
 
 _UNITS = 4.0
 _ROUND_TRIPS = 2
-_READ_BYTES = 8192  # of a read unit, where it may be a moment old
+_READ_BYTES = 8192  # of a read unit, eventually consistent
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether something holds, and what was found."""
+    """Whether a limit is kept, and what was measured."""
 
     holds: bool
     text: str
@@ -24,7 +24,7 @@ class Verdict:
 
 
 def judge_reads(costs: Sequence[BoardCosts]) -> list[Verdict]:
-    """Judge all boards, and what ranks cost on those of the largest size."""
+    """Judge all boards, and the cost of ranks on those of the largest size."""
     size = max(one.size for one in costs)
     places = [(one, place) for one in costs if one.size == size for place in one.places]
     ladders = [RankRead(RankStrategy.LADDER, WARM, positions) for positions in (False, True)]
@@ -69,7 +69,7 @@ def judge_reads(costs: Sequence[BoardCosts]) -> list[Verdict]:
 
 
 def leaf_units(one: BoardCosts, entries: int) -> float:
-    """Give the read units of so many entries of a leaf, beside half a unit for each shard."""
+    """Return the read units of a leaf's entries, without the half unit for each index shard."""
     return entries * one.entry_bytes / _READ_BYTES
 
 
@@ -108,7 +108,7 @@ def _extra(one: BoardCosts, page: str, what: str) -> int:
 
 
 def _nothing(text: str, exceptions: Iterable[str]) -> Verdict:
-    """Something that holds where no exception to it was found."""
+    """Return the verdict on a rule to which these exceptions were found."""
     found = list(exceptions)
     shown = "; ".join(found[:3]) + (f"; and {len(found) - 3} more" if len(found) > 3 else "")
     return Verdict(not found, f"{text}: not so: {shown}" if found else text)

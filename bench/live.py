@@ -1,7 +1,7 @@
-"""Many subscribers and many changes on the local stack: is anything lost or doubled, how late, what memory.
+"""Soak test of the local stack's subscriptions: lost and duplicate events, delays, and the server's memory.
 
-Connections are of AppSync's protocol. Each change is published once, as the stream's publisher does it, and
-must reach each of its subscribers once and in order.
+Clients speak AppSync's protocol. Each event is published once, as the notifier does, and must reach each of
+its subscribers once and in order.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import httpx
 from websockets.asyncio.client import ClientConnection, connect
 
 from local import ADMIN_KEY, PUBLIC_KEY
-from local.engine import free_port
+from local.stack.engine import free_port
 
 _FIELDS = "leaderboardId participantId period previousBucket bucket previousRank rank cause version at"
 _PUBLISH = (
@@ -38,51 +38,51 @@ _PATIENCE_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Load:
-    """How many connections with how many subscriptions each, and how many changes a second for how long.
+    """The load: connections, subscriptions on each, and events a second for some seconds.
 
-    `fan_out` subscriptions listen to each participant.
+    `fan_out` subscriptions watch each participant.
     """
 
     connections: int = 200
     subscriptions: int = 10
-    changes_per_second: int = 200
+    events_per_second: int = 200
     seconds: float = 30.0
     fan_out: int = 10
 
     @property
     def participants(self) -> int:
-        """Count whom anybody listens to."""
+        """The number of participants that are watched."""
         return self.connections * self.subscriptions // self.fan_out
 
 
 @dataclass
 class Report:
-    """What came of it. Memory is the server's resident set in MB; delays are from publishing to hearing."""
+    """The result. Memory is the server's resident set in MB; a delay is from publishing to receiving."""
 
     published: int = 0
     seconds: float = 0.0
     expected: int = 0
-    heard: int = 0
-    wrong: int = 0  # lost, doubled or out of order
+    received: int = 0
+    wrong: int = 0  # lost, duplicate or out of order
     delays: list[float] = field(default_factory=list)
     memory: list[float] = field(default_factory=list)
 
     def delay(self, share: float) -> float:
-        """Give the delay, in milliseconds, that a share of the events kept within."""
+        """Return the delay, in milliseconds, that this share of the events kept within."""
         ordered = sorted(self.delays)
         return ordered[min(int(share * len(ordered)), len(ordered) - 1)] * 1000
 
     def __str__(self) -> str:
         return (
             f"published {self.published} in {self.seconds:.1f} s ({self.published / self.seconds:.0f}/s)\n"
-            f"events    {self.heard} heard of {self.expected}, {self.wrong} lost, doubled or out of order\n"
+            f"events    {self.received} received of {self.expected}; {self.wrong} lost, twice, out of order\n"
             f"delay     p50 {self.delay(0.5):.0f} ms, p99 {self.delay(0.99):.0f} ms\n"
-            f"memory    {', '.join(f'{one:.0f}' for one in self.memory)} MB, from subscribed to the end"
+            f"memory    {', '.join(f'{size:.0f}' for size in self.memory)} MB, from the start to the end"
         )
 
 
-class _Heard:
-    """Checks each subscription's events: version after version, one by one."""
+class _Receiver:
+    """Checks that each subscription receives its events one by one, in the order of their versions."""
 
     def __init__(self) -> None:
         self.last: dict[tuple[int, str], int] = {}
@@ -90,7 +90,7 @@ class _Heard:
         self.wrong = 0
         self.delays: list[float] = []
 
-    def hear(self, connection: int, message: dict[str, Any], sent: dict[tuple[str, int], float]) -> None:
+    def receive(self, connection: int, message: dict[str, Any], sent: dict[tuple[str, int], float]) -> None:
         event = message["payload"]["data"]["onRankBucketChange"]
         key, version = (connection, message["id"]), int(event["version"])
         self.wrong += version != self.last.get(key, 0) + 1
@@ -100,7 +100,7 @@ class _Heard:
 
 
 async def soak(load: Load) -> Report:
-    """Run a stack of its own under a load, and report."""
+    """Run a new stack under a load; return the report."""
     async with _running_stack() as (port, pid), AsyncExitStack() as stack:
         http = await stack.enter_async_context(
             httpx.AsyncClient(
@@ -108,11 +108,11 @@ async def soak(load: Load) -> Report:
             )
         )
         await _ask(http, _CREATE)
-        heard, sent = _Heard(), dict[tuple[str, int], float]()
+        receiver, sent = _Receiver(), dict[tuple[str, int], float]()
         readers = []
         for at in range(load.connections):
             connection = await stack.enter_async_context(_subscribed(port, at, load))
-            readers.append(asyncio.create_task(_read(connection, at, heard, sent)))
+            readers.append(asyncio.create_task(_read(connection, at, receiver, sent)))
         report = Report(memory=[_resident_mb(pid)])
         sampler = asyncio.create_task(_sample(pid, report.memory, load.seconds / 6))
         start = time.monotonic()
@@ -121,14 +121,14 @@ async def soak(load: Load) -> Report:
         sampler.cancel()
         report.expected = report.published * load.fan_out
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        while heard.events < report.expected and time.monotonic() < deadline:
+        while receiver.events < report.expected and time.monotonic() < deadline:
             await asyncio.sleep(0.05)
-        await asyncio.sleep(1)  # what is doubled may come late
+        await asyncio.sleep(1)  # duplicates may come late
         report.memory.append(_resident_mb(pid))
         for reader in readers:
             reader.cancel()
-        report.heard, report.delays = heard.events, heard.delays
-        report.wrong = heard.wrong + max(0, report.expected - heard.events)
+        report.received, report.delays = receiver.events, receiver.delays
+        report.wrong = receiver.wrong + max(0, report.expected - receiver.events)
         return report
 
 
@@ -179,20 +179,20 @@ async def _subscribed(port: int, at: int, load: Load) -> AsyncIterator[ClientCon
 
 
 async def _read(
-    connection: ClientConnection, at: int, heard: _Heard, sent: dict[tuple[str, int], float]
+    connection: ClientConnection, at: int, receiver: _Receiver, sent: dict[tuple[str, int], float]
 ) -> None:
     async for text in connection:
         message = json.loads(text)
         if message["type"] != "ka":
-            heard.hear(at, message, sent)
+            receiver.receive(at, message, sent)
 
 
 async def _publish(http: httpx.AsyncClient, load: Load, sent: dict[tuple[str, int], float]) -> int:
-    """Publish at the load's pace, or as fast as the server takes it; give how many."""
-    total = round(load.changes_per_second * load.seconds)
+    """Publish at the load's pace, or as fast as the server accepts; return how many events."""
+    total = round(load.events_per_second * load.seconds)
     free = asyncio.Semaphore(_PUBLISHERS)
     start = time.monotonic()
-    # One participant's changes go one after the other, as the publisher sends them.
+    # A participant's events are published one after the other, as the notifier does.
     previous: dict[str, asyncio.Task[None]] = {}
 
     async def publish(who: str, version: int, before: asyncio.Task[None] | None) -> None:
@@ -203,7 +203,7 @@ async def _publish(http: httpx.AsyncClient, load: Load, sent: dict[tuple[str, in
             await _ask(http, _PUBLISH, input=_event(who, version))
 
     for number in range(total):
-        await asyncio.sleep(max(0.0, start + number / load.changes_per_second - time.monotonic()))
+        await asyncio.sleep(max(0.0, start + number / load.events_per_second - time.monotonic()))
         who, version = f"p{number % load.participants}", number // load.participants + 1
         previous[who] = asyncio.create_task(publish(who, version, previous.get(who)))
     await asyncio.gather(*previous.values())
@@ -238,7 +238,7 @@ async def _sample(pid: int, memory: list[float], every: float) -> None:
 
 
 def _resident_mb(pid: int) -> float:
-    """Give a process's resident memory; nothing is known of it where there is no /proc."""
+    """Return a process's resident memory in MB; 0 without /proc."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -247,7 +247,7 @@ def _resident_mb(pid: int) -> float:
 
 
 def main() -> int:
-    """Run the soak with the load that the command line says; 1 if anything was lost or doubled."""
+    """Run the soak test; return 1 if an event was lost, duplicate or out of order."""
     parser = argparse.ArgumentParser(prog="python -m bench.live", description=soak.__doc__)
     for name, value in vars(Load()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value, metavar="N")

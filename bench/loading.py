@@ -1,8 +1,8 @@
-"""Boards by the million entries in a DynamoDB engine of one's own, on a RAM disk where there is one.
+"""Load boards of up to millions of entries into a new DynamoDB engine, on a RAM disk if there is one.
 
-The entries come in through the engine's own import of DynamoDB exports, which is some seven times as fast as
-BatchWriteItem, into a scores table without a stream. Each item is what a submission would have stored; the
-counters are what the stream's consumer and growth would have made of them.
+The engine imports them as a DynamoDB export, some seven times as fast as BatchWriteItem, into a scores table
+without a stream. Each item is what a submission would have stored; the counters are what the
+stream and growth would have made of them.
 """
 
 import base64
@@ -17,20 +17,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.distributions import Participant
-from bench.growth_play import Played, items, play
+from bench.growth_simulation import SimulatedNode, items, simulate
 from bench.sizes import item_bytes
 from core.boards import Boards
 from core.counters.nodes import node_key
 from core.domain import rank_key
-from core.domain.entry_item import entry_key
+from core.domain.entry_item import PROJECTED, entry_key
 from core.domain.keys import rank_shard, shard_of, standings_key
 from core.domain.model import Board
 from core.domain.periods import ALL_TIME
 from core.ranking.top import TOP_KEPT, TOP_NODE
 from core.storage.database import Database, Tables, connect
-from core.storage.tables import PROJECTED, create_tables, definitions
-from local.engine import find_engine, free_port, running_engine, temporary_folder
+from core.storage.tables import create_tables, definitions
 from local.errors import StackError
+from local.stack.engine import find_engine, free_port, running_engine, temporary_folder
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
@@ -47,7 +47,7 @@ Progress = Callable[[str], object]
 
 @dataclass(frozen=True)
 class Filled:
-    """A board, and its entries in the order of their arrival."""
+    """A board, and its entries in the order of arrival."""
 
     board: Board
     participants: Sequence[Participant]
@@ -60,35 +60,37 @@ class Filled:
     @cached_property
     def keys(self) -> list[bytes]:
         """The rank keys in the order of arrival."""
-        return [key_of(self.board, one) for one in self.participants]
+        return [key_of(self.board, participant) for participant in self.participants]
 
     @cached_property
     def order(self) -> list[bytes]:
-        """The rank keys in the order of the board."""
+        """The rank keys in rank order."""
         return sorted(self.keys)
 
     @cached_property
-    def tree(self) -> list[Played]:
+    def tree(self) -> list[SimulatedNode]:
         """The nodes of the counter tree."""
-        return play(self.board, self.keys)
+        return simulate(self.board, self.keys)
 
 
-def key_of(board: Board, one: Participant) -> bytes:
-    """Give an entry's rank key."""
-    return rank_key.encode(board, one.score, one.achieved_at, one.id)
+def key_of(board: Board, participant: Participant) -> bytes:
+    """Return an entry's rank key."""
+    return rank_key.encode(board, participant.score, participant.achieved_at, participant.id)
 
 
-def entry_item(board: Board, one: Participant, written_at: int = _WRITTEN_AT, version: int = 1) -> Item:
-    """Give an entry as the scores table holds it."""
+def entry_item(
+    board: Board, participant: Participant, written_at: int = _WRITTEN_AT, version: int = 1
+) -> Item:
+    """Return an entry as an item of the scores table."""
     standings = standings_key(board.id, ALL_TIME, board.generation)
     return {
-        **entry_key(board, ALL_TIME, one.id),
-        "rank_shard": {"S": rank_shard(standings, shard_of(board, one.id))},
-        "rank_key": {"B": key_of(board, one)},
-        "achieved_at": {"N": str(rank_key.microseconds(one.achieved_at))},
+        **entry_key(board, ALL_TIME, participant.id),
+        "rank_shard": {"S": rank_shard(standings, shard_of(board, participant.id))},
+        "rank_key": {"B": key_of(board, participant)},
+        "achieved_at": {"N": str(rank_key.microseconds(participant.achieved_at))},
         "written_at": {"N": str(written_at)},
-        "write_id": {"B": one.id[-8:].encode()},
-        "display_name": {"S": one.id.replace("player-", "Player ")},
+        "write_id": {"B": participant.id[-8:].encode()},
+        "display_name": {"S": participant.id.replace("player-", "Player ")},
         "submissions": {"N": str(version)},
         "version": {"N": str(version)},
     }
@@ -96,10 +98,10 @@ def entry_item(board: Board, one: Participant, written_at: int = _WRITTEN_AT, ve
 
 @contextmanager
 def engine_with(filled: Sequence[Filled], progress: Progress) -> Iterator[Database]:
-    """Run an engine that holds these boards for the length of the block; then all of it is deleted.
+    """Run an engine with these boards for the length of the block, then delete its data.
 
     Raises:
-        StackError: there is no engine for this platform, or it refuses the entries.
+        StackError: there is no engine for this platform, or it cannot import the entries.
     """
     with temporary_folder() as folder:
         progress("importing entries")
@@ -110,29 +112,29 @@ def engine_with(filled: Sequence[Filled], progress: Progress) -> Iterator[Databa
             create_tables(db)
             boards = Boards(db)
             progress("writing counters")
-            for one in filled:
-                boards.create(one.board)
-            put_all(db, _TABLES.counters, [item for one in filled for item in _derived(one)])
+            for board in filled:
+                boards.create(board.board)
+            put_all(db, _TABLES.counters, [item for board in filled for item in _derived(board)])
             yield db
 
 
-def put_all(db: Database, table: str, found: Sequence[Item]) -> None:
-    """Put items, whatever was there."""
-    for start in range(0, len(found), _BATCH):
-        puts: Any = [{"PutRequest": {"Item": item}} for item in found[start : start + _BATCH]]
+def put_all(db: Database, table: str, new_items: Sequence[Item]) -> None:
+    """Put items; existing ones are replaced."""
+    for start in range(0, len(new_items), _BATCH):
+        puts: Any = [{"PutRequest": {"Item": item}} for item in new_items[start : start + _BATCH]]
         db.client.batch_write_item(RequestItems={table: puts})
 
 
 def entry_bytes(filled: Filled) -> int:
-    """Give the bytes of an entry on the rank index."""
+    """Return the size of an entry on the rank index, in bytes."""
     item = entry_item(filled.board, filled.participants[0])
     return item_bytes({name: item[name] for name in item if name in _INDEXED})
 
 
 def _cut_pages(db: Database, size: int) -> None:
-    """End pages of the rank index after a MB, as DynamoDB does.
+    """Limit pages of the rank index to 1 MB, as DynamoDB does.
 
-    The engine does so too, but reads all that is left of the partition first, which takes it seconds a page.
+    The engine does so too, but reads the rest of the partition first, which takes seconds a page.
     """
 
     def limit(params: dict[str, Any], **_: object) -> None:
@@ -149,7 +151,7 @@ def _connect(endpoint: str) -> Database:
 def _import_entries(folder: Path, filled: Sequence[Filled]) -> None:
     binary = find_engine()
     if binary is None:
-        raise StackError("no DynamoDB engine for this platform: `make setup` fetches it where there is one")
+        raise StackError("no DynamoDB engine for this platform: `make setup` fetches it where it is built")
     definition: Any = definitions(_connect(f"http://127.0.0.1:{free_port()}"))[0]
     del definition["StreamSpecification"]
     schema = folder / "schema.json"
@@ -157,9 +159,9 @@ def _import_entries(folder: Path, filled: Sequence[Filled]) -> None:
     data = folder / "export" / _TABLES.scores / "data"
     data.mkdir(parents=True)
     with gzip.open(data / "entries.json.gz", "wt", compresslevel=1) as file:
-        for one in filled:
-            for participant in one.participants:
-                item = entry_item(one.board, participant)
+        for board in filled:
+            for participant in board.participants:
+                item = entry_item(board.board, participant)
                 file.write(json.dumps({"Item": item}, default=as_base64) + "\n")
     command = [binary, "import", "--source", folder / "export", "--schema", schema]
     done = subprocess.run(
@@ -169,31 +171,31 @@ def _import_entries(folder: Path, filled: Sequence[Filled]) -> None:
         text=True,
     )
     if done.returncode:
-        raise StackError(f"the DynamoDB engine refused the entries: {done.stderr.strip()}")
+        raise StackError(f"the DynamoDB engine could not import the entries: {done.stderr.strip()}")
 
 
-def _derived(one: Filled) -> Iterator[Item]:
-    yield from items(one.tree, one.standings)
-    best = set(one.order[:TOP_KEPT])
+def _derived(filled: Filled) -> Iterator[Item]:
+    yield from items(filled.tree, filled.standings)
+    best = set(filled.order[:TOP_KEPT])
     top = [
-        entry_item(one.board, participant)
-        for participant, key in zip(one.participants, one.keys, strict=True)
+        entry_item(filled.board, participant)
+        for participant, key in zip(filled.participants, filled.keys, strict=True)
         if key in best
     ]
     for item in top:
         del item["written_at"], item["write_id"], item["standings"]
     top.sort(key=lambda item: bytes(item["rank_key"]["B"]))
-    key: dict[str, AttributeValueTypeDef] = node_key(one.standings, TOP_NODE)
+    key: dict[str, AttributeValueTypeDef] = node_key(filled.standings, TOP_NODE)
     yield {
         **key,
         "revision": {"N": "1"},
-        "whole": {"BOOL": len(one.order) <= TOP_KEPT},
+        "whole": {"BOOL": len(filled.order) <= TOP_KEPT},
         "entries": {"L": [{"M": item} for item in top]},
     }
 
 
 def as_base64(value: object) -> str:
-    """Write bytes as JSON does."""
+    """Return bytes in base64, as DynamoDB's JSON has them."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     raise TypeError(value)

@@ -1,4 +1,4 @@
-"""Tables in Markdown, and a file of sections of which each run renews its own."""
+"""Markdown tables, and files whose sections are replaced one by one."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,18 +8,18 @@ from bench.limits import Verdict
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Write a table; columns but the first are aligned to the right."""
+    """Return a table; all columns but the first are right-aligned."""
     lines = [header, ["---", *("---:" for _ in header[1:])], *rows]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 def verdicts(found: Iterable[Verdict]) -> str:
-    """Write verdicts as a block of lines."""
+    """Return verdicts as a code block."""
     return "```text\n" + "\n".join(map(str, found)) + "\n```"
 
 
-def renew_section(file: Path, name: str, text: str) -> None:
-    """Put a section in its place in a file, or at its end if it is new there."""
+def replace_section(file: Path, name: str, text: str) -> None:
+    """Replace a section of a file, or append it."""
     begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->\n"
     section = f"{begin}\n{text.strip()}\n\n{end}"
     old = file.read_text() if file.exists() else ""

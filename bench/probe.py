@@ -1,8 +1,8 @@
-"""What a piece of work asks of DynamoDB: units, requests, and how many round trips follow one another.
+"""Measure what a piece of work consumes of DynamoDB: units, requests and consecutive round trips.
 
-A round trip (a wave) begins when a request starts while none is under way. So that requests that are sent at
-once do overlap, as they would over a network, each is held back until no other has come for a little while.
-What a busy machine spreads out may still count as more round trips than there are, never as fewer.
+A round trip begins when a request starts while none is under way. Each request is delayed until no other has
+started for a moment, so that concurrent requests overlap as they would over a network. On a busy machine the
+count may be too high, never too low.
 """
 
 import threading
@@ -16,12 +16,12 @@ from typing import Any
 from core.storage.database import Database
 
 _READS = frozenset({"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"})
-_BACKGROUND = "ladder"  # how the names of the threads begin that refresh ladders behind the readers' backs
+_BACKGROUND = "ladder"  # prefix of the names of threads that refresh ladders in the background
 
 
 @dataclass
 class Reading:
-    """What one piece of work consumed. Write units are told apart by what `Probe.kind_of` calls them."""
+    """What a piece of work consumed. Write units are by kind: nodes, top, other, scores."""
 
     read_units: float = 0.0
     counter_reads: int = 0  # requests that read the counters table
@@ -30,7 +30,7 @@ class Reading:
     write_units: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: "Reading") -> None:
-        """Add what another piece of work consumed, after this one."""
+        """Add what another piece of work consumed after this one."""
         self.read_units += other.read_units
         self.counter_reads += other.counter_reads
         self.requests += other.requests
@@ -42,7 +42,7 @@ class Reading:
 
 
 class Probe:
-    """Listens to a database's client."""
+    """Measures the requests of a database's client."""
 
     def __init__(self, db: Database, delay: float = 0.0) -> None:
         self._tables = db.tables
@@ -63,7 +63,7 @@ class Probe:
         try:
             yield reading
         finally:
-            self._reading = Reading()  # what comes next is none of it
+            self._reading = Reading()  # later requests do not count
 
     def _note(self, params: dict[str, Any], context: dict[str, Any], **_: object) -> None:
         context["bench"] = self._kind_of(params)
@@ -96,7 +96,7 @@ class Probe:
                     self._reading.write_units[context["bench"]] += one["CapacityUnits"]
 
     def _kind_of(self, params: dict[str, Any]) -> str:
-        """Say what is written: nodes of a tree, the top, or what else there is of derived data."""
+        """Return what a request writes: nodes of a tree, the top, or other derived data."""
         key = params.get("Key") or params.get("Item") or {}
         if "TransactItems" in params:
             return "nodes"

@@ -1,4 +1,4 @@
-"""The measured costs of reads, in Markdown."""
+"""The costs of reads as Markdown."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -26,7 +26,7 @@ for the unique place among equal scores too."""
 
 
 def report(costs: Sequence[BoardCosts]) -> str:
-    """Tell what reads cost, and whether that is within the limits."""
+    """Return the report: what reads cost, and whether that is within the limits."""
     size = max(one.size for one in costs)
     largest = [one for one in costs if one.size == size]
     return "\n\n".join(

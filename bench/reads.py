@@ -1,4 +1,4 @@
-"""What each way of reading a board costs, and whether it tells the truth."""
+"""Measure what each way of reading a board costs, and check every rank."""
 
 import time
 from bisect import bisect_left
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bench.distributions import Distribution
-from bench.growth_play import Shape, shape_of
+from bench.growth_simulation import Shape, shape_of
 from bench.loading import Filled, Progress, engine_with, entry_bytes
 from bench.probe import Probe, Reading
 from core.counters.cache import CounterCache
@@ -25,8 +25,8 @@ from core.upkeep.checks import check
 
 _DELAY = 0.015  # seconds that each request waits, so that those sent at once overlap
 
-# What one process knows before the read: nothing; the tree's shape (or the ladder), as after a first read of
-# the same; or that, but not of the last seconds.
+# What a process has cached before the read: nothing; the tree's shape or the ladder, as after an earlier read
+# of the same kind; or the shape without recent counts.
 COLD, WARM, PAUSED = "cold", "warm", "after a pause"
 
 
@@ -35,7 +35,7 @@ PLACES = ("1st", "1,000th", "middle", "last")
 
 @dataclass(frozen=True)
 class RankRead:
-    """One way to read one entry and its rank."""
+    """One way to read an entry and its rank."""
 
     strategy: RankStrategy
     state: str
@@ -64,18 +64,18 @@ RANK_READS = (
 
 @dataclass(frozen=True)
 class Place:
-    """One place of a board, and what it costs to read the entry there with its rank."""
+    """A position on a board, and what it costs to read its entry with the rank."""
 
     name: str
     at: int  # from 0 on
-    one_score: bool  # whether its leaf has room for one score alone
+    one_score: bool  # whether its leaf holds a single score
     in_leaf: int
     costs: dict[RankRead, Reading] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class BoardCosts:
-    """What was measured of one board."""
+    """The measurements of one board."""
 
     distribution: Distribution
     size: int
@@ -92,7 +92,7 @@ class BoardCosts:
 
 
 def measure(distribution: Distribution, size: int, progress: Progress) -> BoardCosts:
-    """Fill a board, check its counters against a recount, and read it in every way."""
+    """Load a board, recount it to check its counters, and read it in every way."""
     progress("drawing entries")
     filled = Filled(distribution.board(size), distribution.participants(size))
     with engine_with([filled], progress) as db:
@@ -119,14 +119,14 @@ def measure(distribution: Distribution, size: int, progress: Progress) -> BoardC
 
 
 def _places(size: int) -> list[tuple[str, int]]:
-    """Name the places to read, from 0 on."""
+    """Return the names and indexes of the positions to read."""
     at = dict(zip(PLACES, (0, 999, size // 2, size - 1), strict=True))
     return [(name, place) for name, place in at.items() if place < size - 1 or name == "last"]
 
 
 @dataclass
 class _Bench:
-    """One filled board under measurement."""
+    """One loaded board under measurement."""
 
     db: Database
     filled: Filled
@@ -138,9 +138,9 @@ class _Bench:
         self.probe = Probe(self.db, _DELAY)
 
     def place(self, name: str, at: int) -> Place:
-        """Read the entry at a place, and its rank, in every way."""
+        """Measure every way to read the entry at a position and its rank."""
         key = self.order[at]
-        leaf = Trees(self.db).locate(self.board, self.filled.standings, [key])[1][key]
+        leaf = Trees(self.db, self.board, self.filled.standings).locate([key])[1][key]
         first = bisect_left(self.order, leaf.low)
         end = len(self.order) if leaf.high is None else bisect_left(self.order, leaf.high)
         one_score = capacity(self.board, leaf.low, leaf.high) == TIES_GROW_AT
@@ -151,14 +151,14 @@ class _Bench:
         return found
 
     def others(self) -> dict[str, Reading]:
-        """Read what is not one entry's rank."""
+        """Measure the reads of more than one entry's rank."""
         middle = len(self.order) // 2
         listing = f"entries {standings_key(self.board.id, ALL_TIME, self.board.generation)}"
         token = encode_token(listing, self.order[max(0, middle - 1)])
         some = [participant_of(self.board, self.order[at * len(self.order) // 20]) for at in range(20)]
         me = participant_of(self.board, self.order[middle])
         reads: dict[str, Callable[[Database], Sequence[Entry]]] = {
-            "entry": lambda db: [one] if (one := entry(db, self.board, ALL_TIME, me)) else [],
+            "entry": lambda db: [own] if (own := entry(db, self.board, ALL_TIME, me)) else [],
             "top 10": lambda db: top(db, self.board, ALL_TIME, 10),
             "first 100": lambda db: entries(db, self.board, ALL_TIME, 100).items,
             "100 from the middle": lambda db: entries(db, self.board, ALL_TIME, 100, token).items,
@@ -175,11 +175,11 @@ class _Bench:
         return costs
 
     def _fresh(self) -> Database:
-        """A database as a process that has just started knows it."""
+        """Return the database with empty caches, as in a process that has just started."""
         return Database(self.db.client, self.db.tables)
 
     def _rank_cost(self, at: int, read: RankRead) -> Reading:
-        """Read the entry at a place with its rank, knowing beforehand what `read` says."""
+        """Measure a read of the entry at a position and its rank, with the caches that `read` names."""
         db = self._fresh()
         if read.state != COLD:
             self._rank(db, at, read)
@@ -194,16 +194,16 @@ class _Bench:
     def _other_cost(
         self, name: str, read: Callable[[Database], Sequence[Entry]], state: str | None
     ) -> Reading:
-        """Read some entries, and with a `state` known beforehand their ranks too."""
+        """Measure a read of some entries and, if `state` names the caches, of their ranks too."""
         db = self._fresh()
         if state == WARM:
             rank_entries(db, self.board, ALL_TIME, read(db))
         _keep_warm(db)
         with self.probe.read() as reading:
             found = read(db)
-            told = rank_entries(db, self.board, ALL_TIME, found) if state else []
-        for one, rank in zip(found, told, strict=False):
-            self._judge(bisect_left(self.order, one.rank_key), name, rank)
+            ranks = rank_entries(db, self.board, ALL_TIME, found) if state else []
+        for ranked, rank in zip(found, ranks, strict=False):
+            self._judge(bisect_left(self.order, ranked.rank_key), name, rank)
         return reading
 
     def _rank(self, db: Database, at: int, read: RankRead) -> Rank | None:
@@ -212,7 +212,7 @@ class _Bench:
         return rank_entries(db, self.board, ALL_TIME, [own], read.strategy, positions=read.positions)[0]
 
     def _judge(self, at: int, read: object, rank: Rank | None) -> None:
-        """Note a rank that is not what the sorted list says."""
+        """Record a rank that differs from the sorted list's."""
         score = self.order[at][: score_bytes(self.board)]
         size = len(self.order)
         truth = bisect_left(self.order, score) + 1
@@ -229,12 +229,12 @@ class _Bench:
 
 
 def _keep_warm(db: Database) -> None:
-    """Take a ladder for just loaded: on a busy machine the first read may have taken a second."""
+    """Mark ladders as just loaded: on a busy machine the first read may have taken a second."""
     ladders = db.cache(CounterCache).ladders
     ladders.update({name: replace(one, loaded_at=time.monotonic()) for name, one in ladders.items()})
 
 
 def _least(cost: Callable[[], Reading], *, again: bool) -> Reading:
-    """Measure, and once again where that may show fewer round trips: a busy machine adds some."""
+    """Measure; measure again if a busy machine may have added round trips, and return the lower."""
     found = cost()
     return min(found, cost(), key=lambda one: one.round_trips) if again and found.round_trips > 2 else found

@@ -1,4 +1,4 @@
-"""Results on disk, so that a run that was ended goes on where it was."""
+"""Results stored on disk, so that an interrupted run can be resumed."""
 
 import pickle
 from collections.abc import Callable
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def once(name: str, measure: Callable[[], T]) -> T:
-    """Give what an earlier run has measured under this name; else measure it, and keep it."""
+    """Return what an earlier run measured under this name, or measure and store it."""
     path = _FOLDER / f"{name.replace(' ', '-').replace(',', '')}.pickle"
     if path.exists():
         kept: T = pickle.loads(path.read_bytes())
@@ -23,6 +23,6 @@ def once(name: str, measure: Callable[[], T]) -> T:
 
 
 def forget() -> None:
-    """Have everything measured again."""
+    """Delete all stored results."""
     for path in _FOLDER.glob("*.pickle"):
         path.unlink()

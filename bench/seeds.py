@@ -1,8 +1,8 @@
-"""The counters that three published designs keep, one item a bucket, on a trace of updates.
+"""Model the write costs of three published designs, with one item a bucket, on a trace of updates.
 
-MULTI_LEVEL    counts of ever wider buckets, brought up from the stream: one ADD a moved bucket and window
-TRANSACTIONAL  one level, in the score's own transaction: two ADDs of two units each when a bucket is crossed
-INLINE         one level, right after the score's write: two ADDs when a bucket is crossed
+MULTI_LEVEL    levels of ever wider buckets, counted from the stream: one ADD a changed bucket and window
+TRANSACTIONAL  one level, in the score's transaction: two ADDs of two units each when a bucket changes
+INLINE         one level, right after the score's write: two ADDs when a bucket changes
 
 All items are under 1 KB, so an ADD is a write unit.
 """
@@ -25,27 +25,27 @@ _BUCKET_BYTES = 80  # keys and a count
 
 @dataclass(frozen=True)
 class SeedCost:
-    """What a design writes to its counters, and what its counters are good for."""
+    """What a design costs to write, and what a rank costs to read from it."""
 
     design: str
     units: float  # an update
-    in_bucket: float  # entries, at the finest level: what an exact rank counts on the index, or is off by
-    buckets: float  # that an exact rank sums up, at most
-    fitted: bool = False  # its width was chosen here, for the size of the board
+    in_bucket: float  # entries of a finest bucket: an exact rank counts them on the index
+    buckets: float  # that an exact rank sums, at most
+    fitted: bool = False  # width chosen to suit the size of the board
 
     @property
     def equally_exact(self) -> bool:
-        """Whether an exact rank reads no more of the index than a leaf of the counter tree may hold."""
+        """Return whether an exact rank reads no more of the index than a leaf of the counter tree holds."""
         return self.in_bucket <= GROW_AT
 
     @property
     def rank_units(self) -> float:
-        """The read units of an exact rank at worst: the buckets above, and its own one's entries."""
+        """The read units of an exact rank at worst: the buckets above, and the entries of its own."""
         return self.buckets * _BUCKET_BYTES / _READ_BYTES + self.in_bucket * _ENTRY_BYTES / _READ_BYTES
 
 
 def multi_level(scenario: Scenario, windows: Sequence[Sequence[Update]], shards: int) -> SeedCost:
-    """Coalesce each window's moves of each stream shard."""
+    """Return the cost of coalescing each window's changes of each stream shard."""
     units = 0
     for window in windows:
         for updates in by_stream_shard(window, shards):
@@ -62,7 +62,7 @@ def multi_level(scenario: Scenario, windows: Sequence[Sequence[Update]], shards:
 
 
 def single_level(scenario: Scenario, windows: Sequence[Sequence[Update]]) -> list[SeedCost]:
-    """Count the crossings at several widths, the last of which is as wide as equal exactness allows."""
+    """Return the costs at several widths, up to the widest that reads no more than a leaf does."""
     updates = list(chain.from_iterable(windows))
     widest = max(1, GROW_AT * scenario.scores // scenario.entries)
     widths = {*_WIDTHS, max(1, scenario.scores // _BUCKETS), widest}

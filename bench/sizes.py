@@ -1,11 +1,11 @@
-"""How many bytes DynamoDB bills an item as: its names and its values."""
+"""The size of an item as DynamoDB bills it: names and values."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def item_bytes(item: Mapping[str, Any]) -> int:
-    """Give an item's size in bytes."""
+    """Return an item's size in bytes."""
     return sum(len(name) + _value_bytes(value) for name, value in item.items())
 
 
@@ -15,7 +15,7 @@ def _value_bytes(value: Mapping[str, Any]) -> int:
         return len(content.encode())
     if kind == "B":
         return len(content)
-    if kind == "N":  # a byte, and one for each two digits
+    if kind == "N":  # a byte, and one for every two digits
         return 1 + (len(content.strip("-0").replace(".", "")) + 1) // 2
     if kind == "L":
         return 3 + sum(1 + _value_bytes(one) for one in content)

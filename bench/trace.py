@@ -1,4 +1,4 @@
-"""Updates that move entries from score to score, the same for every design that is measured on them."""
+"""Traces of score updates, the same for every design that is measured."""
 
 import random
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from bench.distributions import BY_NAME, START, Distribution, Participant, Score
 
 PER_SECOND = 1_000
 REDRAW, CLIMB = "anew", "climbing"
-_CLIMB = 0.002  # of the range of scores, the mean step
+_CLIMB = 0.002  # mean step, as a share of the range of scores
 _BEGIN = START + timedelta(days=365)  # after every entry of a board
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """Boards to update, all alike: how many, of how many entries."""
+    """The boards to update: all have the same definition and number of entries."""
 
     name: str
     distribution: Distribution
@@ -24,7 +24,7 @@ class Scenario:
 
     @property
     def scores(self) -> int:
-        """How many scores there are between the bounds."""
+        """The number of possible scores."""
         first = self.distribution.board(self.entries).components[0]
         return first.high - first.low + 1
 
@@ -39,7 +39,7 @@ SCENARIOS = (
 
 @dataclass(frozen=True)
 class Update:
-    """One accepted submission: an entry before and after."""
+    """One accepted submission: the entry before and after."""
 
     board: int
     old: Participant
@@ -49,10 +49,10 @@ class Update:
 
 @dataclass
 class Trace:
-    """Goes on updating some boards' participants, picked evenly.
+    """An endless series of updates of participants, picked uniformly.
 
-    A new score is drawn anew from the board's distribution, or climbs by a fifth of a percent of the range,
-    more or less; from the end of the range it starts anew. Time goes on over all that is taken.
+    A new score is drawn from the board's distribution, or climbs by 0.2 % of the range on average and starts
+    again at its end. Time advances with every update.
     """
 
     scenario: Scenario
@@ -66,7 +66,7 @@ class Trace:
         self._best = self.scenario.distribution.board(self.scenario.entries).components[0].high
 
     def take(self, count: int) -> list[Update]:
-        """Give the next updates."""
+        """Return the next updates."""
         return [self._next() for _ in range(count)]
 
     def _next(self) -> Update:
@@ -90,7 +90,7 @@ class Trace:
 
 
 def by_stream_shard(updates: Sequence[Update], shards: int) -> list[list[Update]]:
-    """Split updates over stream shards, as DynamoDB does: by the participant, which is the table's key."""
+    """Split updates by stream shard, as DynamoDB does: by participant, the table's partition key."""
     split: list[list[Update]] = [[] for _ in range(shards)]
     for one in updates:
         split[random.Random(one.new.id).randrange(shards)].append(one)

@@ -1,4 +1,4 @@
-"""The measured costs of counter writes, in Markdown, and what they must hold to."""
+"""The costs of counter writes as Markdown, and the limits that they must keep."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ may ({GROW_AT}): with wider ones an exact rank counts more on the index than the
 
 
 def judge_writes(costs: Sequence[TraceCosts]) -> list[Verdict]:
-    """Judge what counters cost to write."""
+    """Judge the costs of counter writes."""
     return [
         *(_dense(one) for one in costs if "dense" in one.scenario.name),
         *(_beside_seeds(one) for one in costs if "dense" not in one.scenario.name),
@@ -33,7 +33,7 @@ def judge_writes(costs: Sequence[TraceCosts]) -> list[Verdict]:
 
 
 def report(costs: Sequence[TraceCosts]) -> str:
-    """Tell what counter writes cost, and whether that is within the limits."""
+    """Return the report: what counter writes cost, and whether that is within the limits."""
     parts = [_INTRODUCTION, verdicts(judge_writes(costs))]
     for one in costs:
         parts += [f"### {one}", _from_the_stream(one), _in_the_submission(one), _notes(one)]

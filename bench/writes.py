@@ -1,4 +1,4 @@
-"""What counters cost to write: each mode on traces of updates, by the real consumer and the real writers."""
+"""Measure what counters cost to write: each counter mode on traces of updates, with the real code."""
 
 import json
 import time
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from bench.growth_play import Shape, shape_of
+from bench.growth_simulation import Shape, shape_of
 from bench.loading import Filled, Item, Progress, as_base64, engine_with, entry_item, key_of, put_all
 from bench.probe import Probe, Reading
 from bench.seeds import SeedCost, multi_level, single_level
@@ -25,17 +25,17 @@ from core.submissions.submit import Submission, submit_score
 from core.tree.shape import capacity
 from core.upkeep.checks import check
 
-# What Lambda's event source puts into one invocation at most.
+# The most that Lambda's event source passes to one invocation.
 _BATCH_RECORDS = 10_000
 _BATCH_BYTES = 6 * 1024 * 1024
-_RECORD_BYTES = 350  # of a record besides its images
+_RECORD_BYTES = 350  # of a record without its images
 _CHECKED = 20  # boards that are recounted
 _FIRST_SEQUENCE = 300_000_000_000_000_499_659
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How records come to the consumer: batches of so many seconds, from so many stream shards."""
+    """How records arrive: batches of some seconds, from some stream shards."""
 
     window: int
     shards: int
@@ -50,7 +50,7 @@ WRITERS = (CounterMode.TRANSACTIONAL, CounterMode.INLINE)
 
 @dataclass(frozen=True)
 class ModeCost:
-    """What a counter mode costs an accepted update: write units by what they go to, and its own reads."""
+    """What an accepted update costs in one counter mode: write units by kind, and read units."""
 
     nodes: float
     top: float
@@ -58,12 +58,12 @@ class ModeCost:
     reads: float
     batches: int = 0
     same_leaf: int = 0  # updates that stayed within their leaf
-    same_leaf_units: float = 0.0  # what those wrote to counters, all together
+    same_leaf_units: float = 0.0  # that those wrote to counters, in total
 
 
 @dataclass
 class TraceCosts:
-    """Every design on one trace."""
+    """The costs of every design on one trace."""
 
     scenario: Scenario
     movement: str
@@ -71,7 +71,7 @@ class TraceCosts:
     stream: dict[Pace, ModeCost] = field(default_factory=dict)
     writers: dict[CounterMode, ModeCost] = field(default_factory=dict)
     seeds: dict[Pace, list[SeedCost]] = field(default_factory=dict)
-    touches: float = 0.0  # of growth, due at the trace's end, an update
+    touches: float = 0.0  # of growth due at the trace's end, for each update
     drifts: int = 0
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class TraceCosts:
 def measure(
     scenario: Scenario, movements: Sequence[str], seconds: int, submissions: int, progress: Progress
 ) -> list[TraceCosts]:
-    """Run a trace of each movement on a scenario: `seconds` at each pace, and some submissions a mode."""
+    """Run a trace of each movement: `seconds` at each pace, and some submissions in each writers' mode."""
     progress("drawing entries")
     filled = [
         Filled(
@@ -108,7 +108,7 @@ def measure(
 
 
 def _follow(bench: "_Bench", costs: TraceCosts, trace: Trace, seconds: int, progress: Progress) -> None:
-    """Have a trace counted by the stream's consumer, and by the designs of others."""
+    """Run a trace through the stream's consumer and through the other designs."""
     updates = 0
     for pace in PACES:
         progress(f"{costs.movement}, {pace}")
@@ -125,7 +125,7 @@ def _follow(bench: "_Bench", costs: TraceCosts, trace: Trace, seconds: int, prog
 
 
 class _Bench:
-    """Filled boards, and what counts them."""
+    """Loaded boards under measurement."""
 
     def __init__(self, db: Database, boards: Sequence[Board]) -> None:
         self._db = db
@@ -135,7 +135,7 @@ class _Bench:
         self._sequence = _FIRST_SEQUENCE
 
     def consume(self, windows: Sequence[Sequence[Update]], pace: Pace) -> ModeCost:
-        """Have the stream's consumer count windows of updates; in real time, where the machine keeps up."""
+        """Count windows of updates as stream records, in real time if the machine keeps up."""
         total = Reading()
         batches = 0
         next_at = time.monotonic()
@@ -153,13 +153,13 @@ class _Bench:
         return _mode_cost(total, sum(map(len, windows)), batches=batches)
 
     def submit(self, updates: Sequence[Update], mode: CounterMode) -> ModeCost:
-        """Submit updates one by one, to the boards as if they were of another mode."""
+        """Submit updates one by one, to the boards in another counter mode."""
         total, within = Reading(), Reading()
         same_leaf = 0
         for one in updates:
             board = replace(self._boards[one.board], counter_mode=mode)
             keys = key_of(board, one.old), key_of(board, one.new)
-            _, leaves = Trees(self._db).locate(board, _standings(board), keys)
+            _, leaves = Trees(self._db, board, _standings(board)).locate(keys)
             with self._probe.read() as reading:
                 result = submit_score(
                     self._db,
@@ -178,7 +178,7 @@ class _Bench:
         )
 
     def touches(self) -> float:
-        """Count the entries in leaves that are due to grow: as many touches, estimated from some boards."""
+        """Estimate from some boards how many entries are in leaves that are due to grow."""
         due = 0
         some = self._some()
         for board in some:
@@ -191,20 +191,20 @@ class _Bench:
         return due * len(self._boards) / len(some)
 
     def drifts(self, mode: CounterMode) -> int:
-        """Recount some boards, and say how many of their counters are wrong."""
+        """Recount some boards; return how many of their counters have drifted."""
         reports = [
             check(self._db, replace(board, counter_mode=mode), _standings(board), patience=0)
             for board in self._some()
         ]
-        # The top follows the stream in every mode, and of writers' submissions none was delivered here.
-        told_by = "" if mode is CounterMode.STREAM else "top"
-        return sum(drift.where != told_by for report in reports for drift in report.drifts)
+        # The top follows the stream in every mode, and nothing delivered the writers' submissions here.
+        expected = "" if mode is CounterMode.STREAM else "top"
+        return sum(drift.where != expected for report in reports for drift in report.drifts)
 
     def _some(self) -> Sequence[Board]:
         return self._boards[:: -(-len(self._boards) // _CHECKED)]
 
     def _record(self, one: Update) -> Item:
-        """Give an update's stream record, written now."""
+        """Return an update's stream record, written now."""
         board = self._boards[one.board]
         self._sequence += 1
         new = entry_item(board, one.new, now_ms(), one.version)
@@ -235,14 +235,14 @@ def _mode_cost(total: Reading, updates: int, **more: Any) -> ModeCost:
 
 
 def _last_of_each(records: Sequence[Item]) -> list[Item]:
-    """Give what stands in the table after some records."""
+    """Return the items that the records leave in the table."""
     images = (record["dynamodb"]["NewImage"] for record in records)
     return list({(one["participant"]["S"], one["standings"]["S"]): one for one in images}.values())
 
 
 def _by_shard(window: Sequence[Update], records: Sequence[Item], shards: int) -> list[list[Item]]:
-    numbered = {id(one): record for one, record in zip(window, records, strict=True)}
-    return [[numbered[id(one)] for one in of_shard] for of_shard in by_stream_shard(window, shards)]
+    record_of = {id(one): record for one, record in zip(window, records, strict=True)}
+    return [[record_of[id(one)] for one in of_shard] for of_shard in by_stream_shard(window, shards)]
 
 
 def _batches(records: Sequence[Item]) -> Iterator[list[Item]]:
@@ -252,11 +252,11 @@ def _batches(records: Sequence[Item]) -> Iterator[list[Item]]:
     for record in records:
         body = record["dynamodb"]
         images = {name: body[name] for name in ("Keys", "OldImage", "NewImage")}
-        bytes_of_it = _RECORD_BYTES + len(json.dumps(images, default=as_base64))
-        if batch and (len(batch) == _BATCH_RECORDS or size + bytes_of_it > _BATCH_BYTES):
+        record_bytes = _RECORD_BYTES + len(json.dumps(images, default=as_base64))
+        if batch and (len(batch) == _BATCH_RECORDS or size + record_bytes > _BATCH_BYTES):
             yield batch
             batch, size = [], 0
         batch.append(record)
-        size += bytes_of_it
+        size += record_bytes
     if batch:
         yield batch

@@ -1,1 +1,1 @@
-"""The ranking module: boards, scores, ranks on DynamoDB. Knows nothing of GraphQL or Lambda."""
+"""The leaderboard on DynamoDB: boards, scores, ranks. Knows nothing of GraphQL or Lambda."""

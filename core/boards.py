@@ -1,10 +1,11 @@
-"""Boards in storage: create, read, list, change."""
+"""Boards in storage: create, read, change, list."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.domain.board import board_from_json, board_to_json, check_periods, check_time_zone
 from core.domain.buckets import check_buckets
@@ -22,19 +23,22 @@ from core.storage.database import Database, batch_get, lost_race
 from core.storage.tables import BOARD_INDEX
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, PutTypeDef
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, TransactWriteItemTypeDef
 
-# All boards are listed in one index partition: creating or changing boards is the rarest of writes.
-_LISTED = "boards"
+_LISTED = "boards"  # the one partition of the index that lists boards, which are seldom written
 _ATTEMPTS = 10
-_CACHED = 2_000  # boards; beyond that all are read again
+_MAX_CACHED = 2_000  # boards; beyond that all are read again
+
+# A changed board, or None for a deleted one, and what else is written in the same transaction.
+_Change = tuple[Board | None, "list[TransactWriteItemTypeDef]"]
 
 
 class Boards:
-    """The boards of one database, remembered for a few seconds, since every request needs its own.
+    """The boards of one database, cached for a few seconds, since every request needs its board.
 
-    What others change is seen within `cache_seconds`; nothing of a board's order can change, only its title,
-    buckets and the like, and a deleted board's generation. `retention` is what new boards get.
+    What other processes change is seen within `cache_seconds`. Nothing that standings depend on can change:
+    only the title, buckets and the like, and the generation once a board is deleted. `retention` is what new
+    boards get.
     """
 
     def __init__(self, db: Database, cache_seconds: float = 5.0, retention: Retention | None = None) -> None:
@@ -42,6 +46,13 @@ class Boards:
         self._cache_seconds = cache_seconds
         self._retention = retention
         self._cache: dict[str, tuple[float, Board]] = {}
+        self._for_clients = False
+
+    def for_clients(self) -> "Boards":
+        """Return the same boards, with the same cache, whose reads leave out those closed to clients."""
+        boards = copy(self)
+        boards._for_clients = True
+        return boards
 
     def create(self, board: Board) -> Board:
         """Store a new board.
@@ -64,7 +75,7 @@ class Boards:
         return self._remember(board)
 
     def get(self, board_id: str) -> Board:
-        """Read a board: nothing while remembered, else half a read unit.
+        """Read a board: nothing while cached, else half a read unit.
 
         Raises:
             LeaderboardNotFound: no board has this id.
@@ -75,192 +86,38 @@ class Boards:
         return board
 
     def get_generation(self, board_id: str, generation: str) -> Board | None:
-        """Read a board if it is of this generation: nothing while remembered, else a consistent read unit.
+        """Read a board if it is of this generation: nothing while cached, else a consistent read unit.
 
         Raises:
             InvalidInput: the id is malformed.
         """
         board = self.get_many([board_id]).get(board_id)
         if board is None or board.generation != generation:
-            # Deleted and made anew, perhaps, since it was remembered.
-            board = next(iter(self._fetch([board_id], consistent=True)), None)
+            # It may have been deleted and created again since it was cached.
+            board = self._read_consistently(board_id)
             if board is not None:
                 self._remember(board)
-        return board if board is not None and board.generation == generation else None
+        return board if board and board.generation == generation and self._is_visible(board) else None
 
     def get_many(self, board_ids: Iterable[str]) -> dict[str, Board]:
-        """Read boards by id, leaving out those that do not exist: half a read unit for each not remembered.
+        """Read boards by id, leaving out those that do not exist: half a read unit for each not cached.
 
         Raises:
             InvalidInput: an id is malformed.
         """
-        wanted = dict.fromkeys(board_ids)
         found: dict[str, Board] = {}
         missing: list[str] = []
         now = time.monotonic()
-        for board_id in wanted:
+        for board_id in dict.fromkeys(board_ids):
             check_id("id", board_id)
             until, board = self._cache.get(board_id, (0.0, None))
             if board is not None and until > now:
                 found[board_id] = board
             else:
                 missing.append(board_id)
-        for board in self._fetch(missing):
+        for board in self._read_all(missing):
             found[board.id] = self._remember(board)
-        return found
-
-    def update(
-        self,
-        board_id: str,
-        version: int,
-        *,
-        title: str | Unset | None = UNSET,
-        rank_buckets: Sequence[RankBucket] | Unset = UNSET,
-        client_access: ClientAccess | Unset = UNSET,
-        periods: Sequence[PeriodKind] | Unset = UNSET,
-        time_zone: str | Unset = UNSET,
-        now: datetime | None = None,
-    ) -> Board:
-        """Change a board that nobody changed since `version`.
-
-        A kind of period that is added counts what is submitted from then on; one that is dropped takes no
-        more and cannot be asked for, and its entries go when they were to. Another time zone holds from the
-        next period of each kind on.
-
-        Raises:
-            LeaderboardNotFound: no board has this id.
-            VersionConflict: the board has another version by now.
-            InvalidInput: naming the field and the rule.
-
-        Costs a consistent read and one conditional PutItem.
-        """
-        check_id("id", board_id)
-        current = next(iter(self._fetch([board_id], consistent=True)), None)
-        if current is None:
-            raise LeaderboardNotFound(f"there is no leaderboard {board_id!r}")
-        changed = replace(current, version=version + 1)
-        if not isinstance(title, Unset):
-            if title is not None:
-                check_text("title", title, MAX_TITLE_BYTES)
-            changed = replace(changed, title=title)
-        if not isinstance(rank_buckets, Unset):
-            changed = replace(changed, rank_buckets=check_buckets(rank_buckets))
-        if not isinstance(client_access, Unset):
-            changed = replace(changed, client_access=client_access)
-        if not isinstance(periods, Unset):
-            changed = replace(changed, periods=check_periods(periods))
-        if not isinstance(time_zone, Unset) and check_time_zone(time_zone) != current.time_zone:
-            changed = change_zone(changed, time_zone, now or datetime.now(UTC))
-        try:
-            self._db.client.put_item(
-                TableName=self._db.tables.boards,
-                Item=_to_item(changed),
-                ConditionExpression="version = :version AND generation = :generation",
-                ExpressionAttributeValues={
-                    ":version": {"N": str(version)},
-                    ":generation": {"S": current.generation},
-                },
-            )
-        except self._db.client.exceptions.ConditionalCheckFailedException:
-            raise VersionConflict(
-                f"version: the leaderboard has been changed since version {version}; read it again"
-            ) from None
-        return self._remember(changed)
-
-    def close(self, board_id: str, audit: AuditContext) -> Board:
-        """Take no more submissions; other processes follow within `cache_seconds`.
-
-        Raises:
-            LeaderboardNotFound: no board has this id.
-            InvalidInput: the id or the reason.
-            Throttled: too many changes of the board at once.
-
-        Costs a consistent read and a transaction: twice a conditional PutItem's units.
-        """
-        return self._set_closed(board_id, audit, closed=True)
-
-    def reopen(self, board_id: str, audit: AuditContext) -> Board:
-        """Take submissions again; as `close`."""
-        return self._set_closed(board_id, audit, closed=False)
-
-    def _set_closed(self, board_id: str, audit: AuditContext, *, closed: bool) -> Board:
-        check_id("id", board_id)
-        check_reason(audit.reason)
-        for _ in range(_ATTEMPTS):
-            current = next(iter(self._fetch([board_id], consistent=True)), None)
-            if current is None:
-                raise LeaderboardNotFound(f"there is no leaderboard {board_id!r}")
-            if current.closed == closed:
-                return self._remember(current)
-            changed = replace(current, closed=closed, version=current.version + 1)
-            action = AuditAction.CLOSE if closed else AuditAction.REOPEN
-            try:
-                self._db.client.transact_write_items(
-                    TransactItems=[
-                        {"Put": self._replacing(current, changed)},
-                        *record(self._db, action, audit, board_id=board_id),
-                    ]
-                )
-            except self._db.client.exceptions.TransactionCanceledException as error:
-                if not lost_race(error):
-                    raise
-                continue
-            return self._remember(changed)
-        raise Throttled("too many changes of one leaderboard at once; try again")
-
-    def delete(self, board_id: str, audit: AuditContext, *, size: int = 0) -> Board:
-        """Delete a board: nobody finds it any more, its id is free, and the rest is asked for.
-
-        Other processes may find it for `cache_seconds` more. `size` is noted for whoever watches the rest go.
-
-        Raises:
-            LeaderboardNotFound: no board has this id.
-            InvalidInput: the id or the reason.
-            Throttled: too many changes of the board at once.
-
-        Costs a consistent read and a transaction of some 8 write units and more.
-        """
-        check_id("id", board_id)
-        check_reason(audit.reason)
-        for _ in range(_ATTEMPTS):
-            board = next(iter(self._fetch([board_id], consistent=True)), None)
-            if board is None:
-                raise LeaderboardNotFound(f"there is no leaderboard {board_id!r}")
-            details: dict[str, AttributeValueTypeDef] = {
-                "definition": {"S": board_to_json(board)},
-                "deleted_at": {"N": str(microseconds(audit.at))},
-                "of": {"N": str(size)},
-            }
-            try:
-                self._db.client.transact_write_items(
-                    TransactItems=[
-                        {
-                            "Delete": {
-                                "TableName": self._db.tables.boards,
-                                "Key": {"board": {"S": board_id}},
-                                "ConditionExpression": "version = :version AND generation = :generation",
-                                "ExpressionAttributeValues": _as_read(board),
-                            }
-                        },
-                        add_job(self._db, Job.DELETE, deletion_name(board), **details),
-                        *record(self._db, AuditAction.DELETE, audit, board_id=board_id),
-                    ]
-                )
-            except self._db.client.exceptions.TransactionCanceledException as error:
-                if not lost_race(error):
-                    raise
-                continue
-            self._cache.pop(board_id, None)
-            return board
-        raise Throttled("too many changes of one leaderboard at once; try again")
-
-    def _replacing(self, current: Board, changed: Board) -> "PutTypeDef":
-        return {
-            "TableName": self._db.tables.boards,
-            "Item": _to_item(changed),
-            "ConditionExpression": "version = :version AND generation = :generation",
-            "ExpressionAttributeValues": _as_read(current),
-        }
+        return {board_id: board for board_id, board in found.items() if self._is_visible(board)}
 
     def page(self, limit: int, next_token: str | None = None) -> Page[Board]:
         """Read a page of boards in the order of their ids: half a read unit for each 4 KB.
@@ -283,62 +140,197 @@ class Boards:
         )
         boards = [board_from_json(item["definition"]["S"]) for item in answer["Items"]]
         more = "LastEvaluatedKey" in answer
-        return Page(boards, encode_token("boards", boards[-1].id.encode()) if more else None)
+        token = encode_token("boards", boards[-1].id.encode()) if more else None
+        return Page([board for board in boards if self._is_visible(board)], token)
 
     def every(self) -> Iterator[Board]:
         """Read all boards in the order of their ids: half a read unit for each 4 KB."""
         return every_item(lambda token: self.page(MAX_BOARDS_PAGE, token))
 
-    def _fetch(self, board_ids: Sequence[str], *, consistent: bool = False) -> list[Board]:
-        keys: list[dict[str, AttributeValueTypeDef]] = [{"board": {"S": board_id}} for board_id in board_ids]
+    def update(
+        self,
+        board_id: str,
+        version: int,
+        *,
+        title: str | Unset | None = UNSET,
+        rank_buckets: Sequence[RankBucket] | Unset = UNSET,
+        client_access: ClientAccess | Unset = UNSET,
+        periods: Sequence[PeriodKind] | Unset = UNSET,
+        time_zone: str | Unset = UNSET,
+        now: datetime | None = None,
+    ) -> Board:
+        """Change a board that nobody has changed since `version`.
+
+        A kind of period that is added counts what is submitted from then on. One that is dropped takes no
+        more and cannot be queried; its entries expire as they would have. Another time zone holds from the
+        next period of each kind on.
+
+        Raises:
+            LeaderboardNotFound: no board has this id.
+            VersionConflict: the board has another version by now.
+            InvalidInput: naming the field and the rule.
+
+        Costs a consistent read and one conditional PutItem.
+        """
+
+        def change(current: Board) -> _Change:
+            changed = replace(current, version=version + 1)
+            if not isinstance(title, Unset):
+                if title is not None:
+                    check_text("title", title, MAX_TITLE_BYTES)
+                changed = replace(changed, title=title)
+            if not isinstance(rank_buckets, Unset):
+                changed = replace(changed, rank_buckets=check_buckets(rank_buckets))
+            if not isinstance(client_access, Unset):
+                changed = replace(changed, client_access=client_access)
+            if not isinstance(periods, Unset):
+                changed = replace(changed, periods=check_periods(periods))
+            if not isinstance(time_zone, Unset) and check_time_zone(time_zone) != current.time_zone:
+                changed = change_zone(changed, time_zone, now or datetime.now(UTC))
+            return changed, []
+
+        return self._apply(board_id, change, version)
+
+    def close(self, board_id: str, audit: AuditContext) -> Board:
+        """Take no more submissions; other processes follow within `cache_seconds`.
+
+        Raises:
+            LeaderboardNotFound: no board has this id.
+            InvalidInput: the id or the reason.
+            Throttled: too many changes of the board at once.
+
+        Costs a consistent read and a transaction: twice a conditional PutItem's units.
+        """
+        return self._set_closed(board_id, AuditAction.CLOSE, audit)
+
+    def reopen(self, board_id: str, audit: AuditContext) -> Board:
+        """Take submissions again; as `close`."""
+        return self._set_closed(board_id, AuditAction.REOPEN, audit)
+
+    def _set_closed(self, board_id: str, action: AuditAction, audit: AuditContext) -> Board:
+        closed = action is AuditAction.CLOSE
+
+        def change(current: Board) -> _Change:
+            if current.closed == closed:
+                return current, []
+            changed = replace(current, closed=closed, version=current.version + 1)
+            return changed, record(self._db, action, audit, board_id=board_id)
+
+        check_reason(audit.reason)
+        return self._apply(board_id, change)
+
+    def delete(self, board_id: str, audit: AuditContext, *, size: int = 0) -> Board:
+        """Delete a board: its id is free at once, and a job deletes its entries and all else.
+
+        Other processes may still find it for `cache_seconds`. `size` is stored with the job, for its
+        progress.
+
+        Raises:
+            LeaderboardNotFound: no board has this id.
+            InvalidInput: the id or the reason.
+            Throttled: too many changes of the board at once.
+
+        Costs a consistent read and a transaction of some 8 write units and more.
+        """
+
+        def change(board: Board) -> _Change:
+            details: dict[str, AttributeValueTypeDef] = {
+                "definition": {"S": board_to_json(board)},
+                "deleted_at": {"N": str(microseconds(audit.at))},
+                "of": {"N": str(size)},
+            }
+            job = add_job(self._db, Job.DELETE, deletion_name(board), **details)
+            return None, [job, *record(self._db, AuditAction.DELETE, audit, board_id=board_id)]
+
+        check_reason(audit.reason)
+        board = self._apply(board_id, change)
+        self._cache.pop(board_id, None)
+        return board
+
+    def _apply(self, board_id: str, change: Callable[[Board], _Change], version: int | None = None) -> Board:
+        """Read a board and write what `change` makes of it; if another writer was faster, read again.
+
+        Returns the changed board, or the deleted one.
+
+        Raises:
+            InvalidInput: the id.
+            LeaderboardNotFound: no board has this id.
+            VersionConflict: a `version` is given, and the board has another one.
+            Throttled: other writers were faster too many times.
+        """
+        check_id("id", board_id)
+        for _ in range(_ATTEMPTS):
+            current = self._read_consistently(board_id)
+            if current is None:
+                raise LeaderboardNotFound(f"there is no leaderboard {board_id!r}")
+            changed, also = change(current)
+            expected = current if version is None else replace(current, version=version)
+            if changed is current or self._replace(expected, changed, also):
+                return current if changed is None else self._remember(changed)
+            if version is not None:
+                raise VersionConflict(
+                    f"version: the leaderboard has been changed since version {version}; read it again"
+                )
+        raise Throttled("too many changes of one leaderboard at once; try again")
+
+    def _replace(
+        self, expected: Board, changed: Board | None, also: "list[TransactWriteItemTypeDef]"
+    ) -> bool:
+        """Write a board and `also` if the stored board is the expected one; return whether it was."""
+        client = self._db.client
+        write: Any = {
+            "TableName": self._db.tables.boards,
+            "ConditionExpression": "version = :version AND generation = :generation",
+            "ExpressionAttributeValues": {
+                ":version": {"N": str(expected.version)},
+                ":generation": {"S": expected.generation},
+            },
+            **({"Item": _to_item(changed)} if changed else {"Key": _key(expected.id)}),
+        }
+        item: Any = {"Put" if changed else "Delete": write}
+        try:
+            if also:
+                client.transact_write_items(TransactItems=[item, *also])
+            else:
+                client.put_item(**write)
+        except client.exceptions.ConditionalCheckFailedException:
+            return False
+        except client.exceptions.TransactionCanceledException as error:
+            if not lost_race(error):
+                raise
+            return False
+        return True
+
+    def _read_consistently(self, board_id: str) -> Board | None:
+        return next(iter(self._read_all([board_id], consistent=True)), None)
+
+    def _read_all(self, board_ids: Sequence[str], *, consistent: bool = False) -> list[Board]:
+        keys = [_key(board_id) for board_id in board_ids]
         items = batch_get(self._db, self._db.tables.boards, keys, consistent=consistent)
         return [board_from_json(item["definition"]["S"]) for item in items]
 
     def _remember(self, board: Board) -> Board:
-        if len(self._cache) > _CACHED:
+        if len(self._cache) > _MAX_CACHED:
             self._cache.clear()
         self._cache[board.id] = (time.monotonic() + self._cache_seconds, board)
         return board
 
+    def _is_visible(self, board: Board) -> bool:
+        return not self._for_clients or board.client_access is not ClientAccess.NONE
+
 
 def deletion_name(board: Board) -> str:
-    """Name the job of deleting what is left of a board."""
+    """Return the name of the job that deletes what is left of a board."""
     return f"{board.id}{SEPARATOR}{board.generation}"
 
 
-def _as_read(board: Board) -> "dict[str, AttributeValueTypeDef]":
-    return {":version": {"N": str(board.version)}, ":generation": {"S": board.generation}}
-
-
-class OpenBoards(Boards):
-    """The boards that clients may read; for them, no others exist."""
-
-    def __init__(self, boards: Boards) -> None:
-        super().__init__(boards._db, boards._cache_seconds)
-        self._cache = boards._cache
-
-    def get_many(self, board_ids: Iterable[str]) -> dict[str, Board]:
-        """Read boards by id, leaving out those that do not exist."""
-        return {board.id: board for board in super().get_many(board_ids).values() if _is_open(board)}
-
-    def get_generation(self, board_id: str, generation: str) -> Board | None:
-        """Read a board if it is of this generation."""
-        board = super().get_generation(board_id, generation)
-        return board if board is not None and _is_open(board) else None
-
-    def page(self, limit: int, next_token: str | None = None) -> Page[Board]:
-        """Read a page of boards, shorter by those that are left out."""
-        page = super().page(limit, next_token)
-        return replace(page, items=[board for board in page.items if _is_open(board)])
-
-
-def _is_open(board: Board) -> bool:
-    return board.client_access is not ClientAccess.NONE
+def _key(board_id: str) -> "dict[str, AttributeValueTypeDef]":
+    return {"board": {"S": board_id}}
 
 
 def _to_item(board: Board) -> "dict[str, AttributeValueTypeDef]":
     return {
-        "board": {"S": board.id},
+        **_key(board.id),
         "listed": {"S": _LISTED},
         "generation": {"S": board.generation},
         "version": {"N": str(board.version)},

@@ -1,4 +1,4 @@
-"""What is done in the background: growing trees, taking archives, deleting boards, forgetting people."""
+"""Run background work: grow counter trees, call hooks of ended periods, and run jobs, each in slices."""
 
 import logging
 import time
@@ -32,31 +32,33 @@ class Maintenance:
     polled_at: float | None = None
 
     def run(self, seconds: float) -> tuple[int, int]:
-        """Do what is due, for about so many seconds; gives the growing trees and the jobs that are left.
+        """Run one slice of everything that is due; return how many growing trees and jobs are left.
 
-        What fails stops nothing else, and is tried again the next time. With nothing to do it costs a read
-        unit and a half; every five minutes what `call_period_end_hooks` says.
+        Each job gets what is left of about `seconds`, and one step at least. A tree, hook or job that fails
+        stops no other, and is tried again in the next slice. Costs a read unit and a half where nothing is
+        due; every five minutes what `call_period_end_hooks` costs.
         """
         growing = grow_all(self.db, self.boards)
         now = time.monotonic()
         if self.polled_at is None or now > self.polled_at + _POLL_SECONDS:
             self.polled_at = now
             call_period_end_hooks(self.db, self.boards, datetime.now(UTC), PERIOD_END_HOOKS)
-        until = now + seconds
-        unfinished = 0
+        jobs = 0
         for job, name, item in pending_jobs(self.db):
             try:
-                unfinished += not self._do(job, name, item, max(0.0, until - time.monotonic()))
+                done = self._run_job(job, name, item, max(0.0, now + seconds - time.monotonic()))
             except Exception:
                 _log.exception("%s %s failed, trying again", job, name)
-                unfinished += 1
-        return growing, unfinished
+                done = False
+            jobs += not done
+        return growing, jobs
 
-    def _do(self, job: Job, name: str, item: Item, seconds: float) -> bool:
+    def _run_job(self, job: Job, name: str, item: Item, seconds: float) -> bool:
+        """Run one slice of a job; return whether the job is done."""
         match job:
             case Job.ARCHIVE:
                 archive = write_archive(self.db, name, seconds)
-                if archive is None:  # its board is gone
+                if archive is None:  # its board has been deleted
                     self.db.client.transact_write_items(TransactItems=[remove_job(self.db, job, name)])
                 return archive is None or archive.complete
             case Job.DELETE:

@@ -1,7 +1,8 @@
-"""The consumer of the scores table's stream: from records to derived data.
+"""Consume the scores table's stream: bring everything that is derived from entries up to date.
 
-records -> changes, order by order -> steps -> nodes of the counter tree
-                                   -> top
+records -> changes, by standings -> movers, top
+                                 -> steps -> nodes of the counter trees, in mode STREAM
+                                 -> late entries, written again
 """
 
 import logging
@@ -15,37 +16,40 @@ from functools import partial
 from typing import Any
 
 from core.boards import Boards
-from core.counters.cache import REMEMBERED, CounterCache
+from core.counters.cache import MAX_STANDINGS, CounterCache
 from core.counters.growing import mark_growing
-from core.counters.known_trees import Gone, Trees
-from core.counters.nodes import add_steps, counts_of, drop_guards
+from core.counters.known_trees import TreeReplaced, Trees
+from core.counters.nodes import add_steps, counts_of
+from core.domain.entry_item import without_foreign_shard
 from core.domain.keys import split_standings
 from core.domain.model import Board, CounterMode
 from core.domain.periods import is_expired
 from core.notifications.movers import record_movers
-from core.ranking.top import follow_top
+from core.ranking.top import update_top
 from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.storage.parallel import run_all
-from core.tree.changes import Change, MalformedRecord, read_change, without_foreign_shard
+from core.tree.changes import Change, MalformedRecord, read_change
 from core.tree.node import Step, node_name
 from core.tree.shape import GROW_AT, Path, capacity
-from core.upkeep.rewrites import rewrite_late
+from core.upkeep.rewrites import rewrite_entry
+
+_MARK_SECONDS = 30  # a leaf that stays full is marked again after so long
+# Errors that a retry of the batch does not fix.
+_LASTING = (ArithmeticError, AssertionError, AttributeError, LookupError, TreeReplaced, TypeError, ValueError)
 
 _log = logging.getLogger(__name__)
-
-_MARK_SECONDS = 30  # a leaf is noted again after so long, should it still be full
 
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """What became of a batch: records counted, records set aside, the newest one's time.
+    """How many records of a batch were counted and how many set aside, and the newest one's time.
 
-    `due` names the orders whose participants may have to be told of another rank bucket.
+    `due` are the standings whose participants may have to be notified.
     """
 
     counted: int
-    refused: int
+    set_aside: int
     newest: datetime | None
     due: frozenset[str] = frozenset()
 
@@ -53,117 +57,102 @@ class BatchReport:
 def process(db: Database, boards: Boards, shard_id: str, records: Sequence[Mapping[str, Any]]) -> BatchReport:
     """Bring all derived data up to a batch of one stream shard, in the order of the stream.
 
-    A batch may come again, whole or in other pieces: what is counted is not counted twice. Whatever this
-    raises is passing; the caller gives the same records again.
+    A batch may come again, whole or in other pieces: no record counts twice. Whatever this raises is
+    transient; the caller passes the same records again. Malformed records are set aside, and so are those of
+    standings that cannot be counted.
 
-    Costs, for each order in the batch: a write unit a KB for each node of its tree whose counts moved,
-    however many entries moved there; reading the top, and writing it if it changed.
+    Costs, for all standings in the batch: a write unit a KB for each node whose counts change, however many
+    entries change them; reading the top, and writing it if it changes.
     """
     changes: defaultdict[str, list[Change]] = defaultdict(list)
     newest: datetime | None = None
-    refused = 0
     for record in records:
         try:
             change = read_change(record)
-        except MalformedRecord as poison:
-            refused += 1
+        except MalformedRecord as error:
             name = record.get("eventID") if isinstance(record, Mapping) else None
-            _log.warning("record %s set aside: %s", name, poison)
+            _log.warning("record %s set aside: %s", name, error)
             continue
         changes[change.standings].append(change)
         newest = max(newest or change.at, change.at)
-    due: set[str] = set()
-    with suppress(LookupError, TypeError, ValueError):  # the order whose board is broken will say so
-        boards.get_many(split_standings(standings)[0] for standings in changes)  # at once, to be remembered
-    refused += sum(
-        run_all(
-            [
-                partial(_count_apart, db, boards, shard_id, standings, of_standings, due)
-                for standings, of_standings in changes.items()
-            ]
-        )
-    )
-    return BatchReport(counted=len(records) - refused, refused=refused, newest=newest, due=frozenset(due))
+    # Cache the boards in one round trip. A board that cannot be read is reported where it is needed.
+    with suppress(LookupError, TypeError, ValueError):
+        boards.get_many(split_standings(standings)[0] for standings in changes)
+    due = run_all([partial(_count_or_set_aside, db, boards, shard_id, *item) for item in changes.items()])
+    counted = sum(len(of) for of, is_due in zip(changes.values(), due, strict=True) if is_due is not None)
+    to_notify = frozenset(standings for standings, is_due in zip(changes, due, strict=True) if is_due)
+    return BatchReport(counted, len(records) - counted, newest, to_notify)
 
 
-def _count_apart(
-    db: Database, boards: Boards, shard_id: str, standings: str, changes: Sequence[Change], due: set[str]
-) -> int:
-    """Count one order's changes; gives how many had to be set aside.
+def _count_or_set_aside(
+    db: Database, boards: Boards, shard_id: str, standings: str, changes: Sequence[Change]
+) -> bool | None:
+    """Count the changes of some standings; return whether they are due for notification, None if set aside.
 
-    What does not pass with time must not stop the other orders: this one's counters are then off until
-    rebuilt, and `check` says so.
+    An error that lasts must not stop other standings. The counters of these are then wrong until rebuilt.
     """
     for last_try in (False, True):
         try:
-            if _count(db, boards, shard_id, standings, changes):
-                due.add(standings)
-        except (ArithmeticError, AssertionError, AttributeError, Gone, LookupError, TypeError, ValueError):
+            return _count(db, boards, shard_id, standings, changes)
+        except _LASTING:
             if last_try:
                 _log.exception("%d record(s) of %r set aside; rebuild its counters", len(changes), standings)
-                return len(changes)
-            db.cache(CounterCache).forget(standings)  # should that be what is wrong
-        else:
-            break
-    return 0
+            db.cache(CounterCache).drop(standings)  # in case what it holds is wrong
+    return None
 
 
 def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes: Sequence[Change]) -> bool:
-    """Count one order's changes; says whether someone may have to be told of another rank bucket."""
+    """Count the changes of some standings; return whether they are due for notification."""
     board_id, period, generation = split_standings(standings)
     board = boards.get_generation(board_id, generation)
-    # Late records of a board that is gone, or entries that go with their period: so do its counters.
+    # Counters of a board that was deleted, or of a period that TTL deletes, are deleted too.
     if board is None or is_expired(board, period, datetime.now(UTC)):
         return False
-    changes = [
-        replace(one, old=without_foreign_shard(board, one.old), new=without_foreign_shard(board, one.new))
-        for one in changes
-    ]
+    own = partial(without_foreign_shard, board)
+    changes = [replace(change, old=own(change.old), new=own(change.new)) for change in changes]
     calls: list[Callable[[], bool | None]] = [
         partial(record_movers, db, shard_id, board, standings, changes),
-        partial(follow_top, db, shard_id, board, standings, changes),
+        partial(update_top, db, shard_id, board, standings, changes),
     ]
-    trees = Trees(db)
+    trees = Trees(db, board, standings)
     if board.counter_mode is CounterMode.STREAM:
         newest = max(change.at for change in changes)
         calls += [
-            partial(_count_node, db, shard_id, board, standings, node, node_steps, newest)
-            for node, node_steps in trees.steps(board, standings, changes).items()
+            partial(_count_in_node, db, shard_id, board, standings, node, steps, newest)
+            for node, steps in trees.steps(changes).items()
         ]
     due = run_all(calls)[0]
-    run_all([partial(rewrite_late, db, board, *late) for late in trees.late(board, standings, changes)])
+    run_all([partial(rewrite_entry, db, board, standings, *late) for late in trees.late_entries(changes)])
     if board.counter_mode is not CounterMode.STREAM:
-        _note_growing(db, standings, "")  # what other processes count is not seen here
+        _mark_growing(db, standings, "")  # some leaf may be full: writers count for themselves
     return bool(due)
 
 
-def _count_node(
+def _count_in_node(
     db: Database,
     shard_id: str,
     board: Board,
     standings: str,
     node: tuple[int, Path],
-    node_steps: Sequence[Step],
+    steps: Sequence[Step],
     newest: datetime,
 ) -> None:
-    read_at = now_ms()
-    item = add_steps(db, shard_id, board, standings, node_name(*node), node_steps, newest)
-    drop_guards(db, standings, node_name(*node), item)
-    trees = Trees(db)
-    known = trees.learn(board, standings, *node, item, read_at)
+    name, read_at = node_name(*node), now_ms()
+    item = add_steps(db, shard_id, board, standings, name, steps, newest)
+    trees = Trees(db, board, standings)
+    grown = trees.remember_node(*node, item, read_at=read_at).grown
     for child, count in counts_of(item).items():
-        if (
-            count > GROW_AT
-            and child not in known.grown
-            and count > capacity(board, *trees.stretch(board, standings, *node, child))
-        ):
-            _note_growing(db, standings, f"{node_name(*node)} {child}")
+        if count > GROW_AT and child not in grown:  # no leaf grows at less
+            low, high = trees.child_range(*node, child)
+            if count > capacity(board, low, high):
+                _mark_growing(db, standings, f"{name} {child}")
 
 
-def _note_growing(db: Database, standings: str, leaf: str) -> None:
+def _mark_growing(db: Database, standings: str, leaf: str) -> None:
+    """Mark standings as growing, unless they have been marked for this leaf a moment ago."""
     marked = db.cache(CounterCache).marked
     if time.monotonic() > marked.get((standings, leaf), 0.0):
         mark_growing(db, standings)
-        if len(marked) > REMEMBERED:
+        if len(marked) > MAX_STANDINGS:
             marked.clear()
         marked[standings, leaf] = time.monotonic() + _MARK_SECONDS

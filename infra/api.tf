@@ -1,5 +1,5 @@
 locals {
-  # The schema is marked for every way to sign in; AppSync refuses the marks of one that the API has not enabled.
+  # The schema has directives for every way to sign in; AppSync refuses those of a way that is not enabled.
   with_cognito = try(var.sign_in.cognito_user_pool_id, null) != null
   with_oidc    = try(var.sign_in.oidc_issuer, null) != null
   # Without descriptions, which AppSync may refuse (decision 7).
@@ -12,7 +12,12 @@ locals {
     " @aws_oidc", local.with_oidc ? " @aws_oidc" : ""
   )
 
-  # Type by type, field by field: how many calls go into one, 0 for each by itself.
+  # Tokens of these clients alone. AppSync takes a pattern.
+  client_pattern = var.sign_in == null ? null : "^(${join("|", [
+    for id in var.sign_in.client_ids : replace(id, "/[.*+?^$(){}|\\[\\]\\\\]/", "\\$0")
+  ])})$"
+
+  # By type and field: the largest batch of calls in one invocation, 0 for one call each.
   fields = merge([
     for type, fields in jsondecode(file("${path.module}/../resolvers/appsync_fields.json")) : {
       for field, batch in fields : "${type}.${field}" => { type = type, field = field, batch = batch }
@@ -27,8 +32,9 @@ resource "aws_appsync_graphql_api" "api" {
   xray_enabled         = var.tracing
   query_depth_limit    = var.query_depth_limit
   resolver_count_limit = var.resolver_count_limit
+  visibility           = var.private_network == null ? "GLOBAL" : "PRIVATE"
   introspection_config = var.introspection ? "ENABLED" : "DISABLED"
-  tags                 = var.tags
+  tags                 = local.tags
 
   additional_authentication_provider {
     authentication_type = "API_KEY"
@@ -39,7 +45,8 @@ resource "aws_appsync_graphql_api" "api" {
     content {
       authentication_type = "AMAZON_COGNITO_USER_POOLS"
       user_pool_config {
-        user_pool_id = additional_authentication_provider.value
+        user_pool_id        = additional_authentication_provider.value
+        app_id_client_regex = local.client_pattern
       }
     }
   }
@@ -49,7 +56,8 @@ resource "aws_appsync_graphql_api" "api" {
     content {
       authentication_type = "OPENID_CONNECT"
       openid_connect_config {
-        issuer = additional_authentication_provider.value
+        issuer    = additional_authentication_provider.value
+        client_id = local.client_pattern
       }
     }
   }
@@ -59,27 +67,33 @@ resource "aws_appsync_graphql_api" "api" {
     content {
       cloudwatch_logs_role_arn = log_config.value.arn
       field_log_level          = var.api_log_level
-      exclude_verbose_content  = true # headers, among them keys, and what clients send
+      exclude_verbose_content  = true # headers with keys in them, and what clients send
     }
   }
 }
 
-# AppSync writes to this group by its id, and would otherwise make it without an end.
+resource "aws_appsync_domain_name" "api" {
+  count = var.domain == null ? 0 : 1
+
+  domain_name     = var.domain.name
+  certificate_arn = var.domain.certificate_arn
+}
+
+resource "aws_appsync_domain_name_api_association" "api" {
+  count = var.domain == null ? 0 : 1
+
+  api_id      = aws_appsync_graphql_api.api.id
+  domain_name = aws_appsync_domain_name.api[0].domain_name
+}
+
+# AppSync writes to this group by its id; it would create it itself without a retention.
 resource "aws_cloudwatch_log_group" "api" {
   count = var.api_log_level == "NONE" ? 0 : 1
 
   name              = "/aws/appsync/apis/${aws_appsync_graphql_api.api.id}"
   retention_in_days = var.log_retention_days
   kms_key_id        = var.kms_key_arn
-  tags              = var.tags
-}
-
-resource "aws_appsync_api_key" "key" {
-  for_each = var.api_keys
-
-  api_id      = aws_appsync_graphql_api.api.id
-  description = each.key
-  expires     = each.value
+  tags              = local.tags
 }
 
 resource "aws_appsync_datasource" "api" {
@@ -89,7 +103,7 @@ resource "aws_appsync_datasource" "api" {
   service_role_arn = aws_iam_role.api_calls.arn
 
   lambda_config {
-    function_arn = aws_lambda_function.function["api"].arn
+    function_arn = aws_lambda_alias.live["api"].arn
   }
 }
 
@@ -101,7 +115,10 @@ resource "aws_appsync_resolver" "field" {
   field          = each.value.field
   data_source    = aws_appsync_datasource.api.name
   max_batch_size = each.value.batch
-  code           = templatefile("${path.module}/resolver.js", { operation = each.value.batch > 0 ? "BatchInvoke" : "Invoke" })
+  code = templatefile("${path.module}/resolver.js", {
+    operation = each.value.batch > 0 ? "BatchInvoke" : "Invoke"
+    secret    = local.event_secret
+  })
 
   runtime {
     name            = "APPSYNC_JS"
@@ -109,7 +126,7 @@ resource "aws_appsync_resolver" "field" {
   }
 }
 
-# What AppSync does itself: hand an event on to subscribers.
+# AppSync itself passes an event on to subscribers.
 resource "aws_appsync_datasource" "none" {
   api_id = aws_appsync_graphql_api.api.id
   name   = "none"
@@ -129,75 +146,4 @@ resource "aws_appsync_resolver" "publish" {
     name            = "APPSYNC_JS"
     runtime_version = "1.0.0"
   }
-}
-
-resource "aws_wafv2_web_acl" "api" {
-  count = var.waf_rate_limit == null ? 0 : 1
-
-  name        = "${var.name_prefix}-api"
-  description = "Blocks an address that asks too often."
-  scope       = "REGIONAL"
-  tags        = var.tags
-
-  default_action {
-    allow {}
-  }
-
-  rule {
-    name     = "rate"
-    priority = 1
-
-    action {
-      block {}
-    }
-
-    statement {
-      rate_based_statement {
-        limit              = var.waf_rate_limit
-        aggregate_key_type = "IP"
-
-        # Not what is signed, as rank changes are when they are published, from few addresses. AppSync itself
-        # refuses whatever is not signed well.
-        scope_down_statement {
-          not_statement {
-            statement {
-              byte_match_statement {
-                field_to_match {
-                  single_header {
-                    name = "authorization"
-                  }
-                }
-                positional_constraint = "STARTS_WITH"
-                search_string         = "AWS4-HMAC-SHA256 "
-
-                text_transformation {
-                  priority = 0
-                  type     = "NONE"
-                }
-              }
-            }
-          }
-        }
-      }
-    }
-
-    visibility_config {
-      cloudwatch_metrics_enabled = true
-      metric_name                = "${var.name_prefix}-rate"
-      sampled_requests_enabled   = true
-    }
-  }
-
-  visibility_config {
-    cloudwatch_metrics_enabled = true
-    metric_name                = "${var.name_prefix}-api"
-    sampled_requests_enabled   = true
-  }
-}
-
-resource "aws_wafv2_web_acl_association" "api" {
-  count = var.waf_rate_limit == null ? 0 : 1
-
-  resource_arn = aws_appsync_graphql_api.api.arn
-  web_acl_arn  = aws_wafv2_web_acl.api[0].arn
 }

@@ -1,16 +1,16 @@
-# Only where capacity is provisioned: each table and index scales between its least and most, at 70% use.
+# Only with provisioned capacity: each table and index scales between its minimum and maximum, at 70 % utilisation.
 locals {
   scaled_resources = local.on_demand ? {} : {
-    scores         = { path = "table/${aws_dynamodb_table.scores.name}", of = "table", limits = var.provisioned_capacity.scores }
-    scores_by_rank = { path = "table/${aws_dynamodb_table.scores.name}/index/by_rank", of = "index", limits = var.provisioned_capacity.scores }
-    counters       = { path = "table/${aws_dynamodb_table.counters.name}", of = "table", limits = var.provisioned_capacity.counters }
-    boards         = { path = "table/${aws_dynamodb_table.boards.name}", of = "table", limits = var.provisioned_capacity.boards }
-    boards_by_id   = { path = "table/${aws_dynamodb_table.boards.name}/index/by_id", of = "index", limits = var.provisioned_capacity.boards }
+    scores         = { path = "table/${aws_dynamodb_table.scores.name}", kind = "table", limits = var.provisioned_capacity.scores }
+    scores_by_rank = { path = "table/${aws_dynamodb_table.scores.name}/index/by_rank", kind = "index", limits = var.provisioned_capacity.scores }
+    counters       = { path = "table/${aws_dynamodb_table.counters.name}", kind = "table", limits = var.provisioned_capacity.counters }
+    boards         = { path = "table/${aws_dynamodb_table.boards.name}", kind = "table", limits = var.provisioned_capacity.boards }
+    boards_by_id   = { path = "table/${aws_dynamodb_table.boards.name}/index/by_id", kind = "index", limits = var.provisioned_capacity.boards }
   }
   scaled = merge([
-    for name, one in local.scaled_resources : {
-      "${name}_read"  = { path = one.path, of = one.of, kind = "Read", least = one.limits.read_min, most = one.limits.read_max }
-      "${name}_write" = { path = one.path, of = one.of, kind = "Write", least = one.limits.write_min, most = one.limits.write_max }
+    for name, resource in local.scaled_resources : {
+      "${name}_read"  = merge(resource, { use = "Read", min = resource.limits.read_min, max = resource.limits.read_max })
+      "${name}_write" = merge(resource, { use = "Write", min = resource.limits.write_min, max = resource.limits.write_max })
     }
   ]...)
 }
@@ -20,10 +20,10 @@ resource "aws_appautoscaling_target" "capacity" {
 
   service_namespace  = "dynamodb"
   resource_id        = each.value.path
-  scalable_dimension = "dynamodb:${each.value.of}:${each.value.kind}CapacityUnits"
-  min_capacity       = each.value.least
-  max_capacity       = each.value.most
-  tags               = var.tags
+  scalable_dimension = "dynamodb:${each.value.kind}:${each.value.use}CapacityUnits"
+  min_capacity       = each.value.min
+  max_capacity       = each.value.max
+  tags               = local.tags
 }
 
 resource "aws_appautoscaling_policy" "capacity" {
@@ -39,7 +39,7 @@ resource "aws_appautoscaling_policy" "capacity" {
     target_value = 70
 
     predefined_metric_specification {
-      predefined_metric_type = "DynamoDB${each.value.kind}CapacityUtilization"
+      predefined_metric_type = "DynamoDB${each.value.use}CapacityUtilization"
     }
   }
 }

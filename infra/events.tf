@@ -1,29 +1,28 @@
-# What no one asked for: the scores' changes, and the clock.
+# What no request starts: changes of scores, rank changes that are due, and the clock.
 resource "aws_sqs_queue" "failed" {
   name                      = "${var.name_prefix}-failed"
   message_retention_seconds = 1209600 # 14 days
   kms_master_key_id         = var.kms_key_arn
   sqs_managed_sse_enabled   = var.kms_key_arn == null ? true : null
-  tags                      = var.tags
+  tags                      = local.tags
 }
 
 resource "aws_lambda_event_source_mapping" "scores" {
-  function_name     = aws_lambda_function.function["stream"].arn
+  function_name     = aws_lambda_alias.live["stream"].arn
   event_source_arn  = aws_dynamodb_table.scores.stream_arn
   starting_position = "TRIM_HORIZON"
-  tags              = var.tags
+  tags              = local.tags
 
   batch_size                         = var.stream.batch_size
   maximum_batching_window_in_seconds = var.stream.batch_window
 
-  # Each counter remembers, by shard, up to where it has counted. So one batch of a shard is in flight at a time,
-  # and the function must be told the shard: only events of a window name it. Windows are otherwise not used.
+  # Counters keep a guard for each stream shard. So a shard has one batch in flight at a time, and the event must name
+  # the shard, which only events of a tumbling window do. The window is otherwise not used.
   parallelization_factor     = 1
   tumbling_window_in_seconds = 900
 
-  # A malformed record is set aside by the function. Whatever fails a batch is passing, so it is tried for long;
-  # halving narrows a lasting failure down to its record. Before the stream forgets a record (24 hours), it goes to
-  # the queue, which raises an alarm.
+  # The function sets malformed records aside, so what fails a batch is transient and worth many retries. Halving
+  # narrows a lasting failure down to its record. A record goes to the queue before the stream drops it, at 24 hours.
   bisect_batch_on_function_error = true
   maximum_retry_attempts         = var.stream.retry_attempts
   maximum_record_age_in_seconds  = 82800
@@ -37,28 +36,55 @@ resource "aws_lambda_event_source_mapping" "scores" {
   depends_on = [aws_iam_role_policy.function]
 }
 
-# Whose rank changes are due. A message is a tick of one order; one that fails asks for another by itself.
+# Standings whose rank changes are due. A message asks for a pass; a pass that fails asks for the next one itself.
 resource "aws_sqs_queue" "notify" {
   name                       = "${var.name_prefix}-notify"
-  visibility_timeout_seconds = 120   # twice as long as the function takes
-  message_retention_seconds  = 86400 # longer than any outage: ticks are kept until they are made
-  kms_master_key_id          = var.kms_key_arn
-  sqs_managed_sse_enabled    = var.kms_key_arn == null ? true : null
-  tags                       = var.tags
+  visibility_timeout_seconds = 120   # twice the function's timeout
+  message_retention_seconds  = 86400 # a day: messages outlast an outage
+  redrive_policy = jsonencode({
+    deadLetterTargetArn = aws_sqs_queue.notify_dead_letters.arn
+    maxReceiveCount     = 20 # 40 minutes of failing
+  })
+  kms_master_key_id       = var.kms_key_arn
+  sqs_managed_sse_enabled = var.kms_key_arn == null ? true : null
+  tags                    = local.tags
+}
+
+# Messages that fail again and again: a pass catches its own failures, so these crash the function or time out.
+resource "aws_sqs_queue" "notify_dead_letters" {
+  name                      = "${var.name_prefix}-notify-dead-letters"
+  message_retention_seconds = 1209600 # 14 days
+  kms_master_key_id         = var.kms_key_arn
+  sqs_managed_sse_enabled   = var.kms_key_arn == null ? true : null
+  tags                      = local.tags
+}
+
+resource "aws_sqs_queue_redrive_allow_policy" "notify_dead_letters" {
+  queue_url = aws_sqs_queue.notify_dead_letters.url
+  redrive_allow_policy = jsonencode({
+    redrivePermission = "byQueue"
+    sourceQueueArns   = [aws_sqs_queue.notify.arn]
+  })
 }
 
 resource "aws_lambda_event_source_mapping" "notify" {
-  function_name    = aws_lambda_function.function["notify"].arn
+  function_name    = aws_lambda_alias.live["notify"].arn
   event_source_arn = aws_sqs_queue.notify.arn
   batch_size       = 10
-  tags             = var.tags
+  tags             = local.tags
+
+  # Without it Lambda takes messages faster than the function may run, and sends those it could not start back: they
+  # would end among the dead letters. (The stream needs none: it has one invocation for each of its shards.)
+  scaling_config {
+    maximum_concurrency = var.notify_max_concurrency
+  }
 
   depends_on = [aws_iam_role_policy.function]
 }
 
 resource "aws_scheduler_schedule" "maintenance" {
   name                = "${var.name_prefix}-maintenance"
-  description         = "Takes what is done in the background a step a minute."
+  description         = "Starts maintenance each minute."
   schedule_expression = "rate(1 minutes)"
   kms_key_arn         = var.kms_key_arn
 
@@ -67,12 +93,12 @@ resource "aws_scheduler_schedule" "maintenance" {
   }
 
   target {
-    arn      = aws_lambda_function.function["maintenance"].arn
+    arn      = aws_lambda_alias.live["maintenance"].arn
     role_arn = aws_iam_role.schedule.arn
     input    = jsonencode({})
 
     retry_policy {
-      maximum_retry_attempts = 0 # the next minute is soon enough
+      maximum_retry_attempts = 0 # the next minute retries
     }
   }
 }

@@ -1,5 +1,5 @@
-# One role a function. What each does to which table is in permissions.json, which a test compares with what the
-# code is seen to do.
+# One role for each function. permissions.json lists what each does to each table; a test compares it with what the
+# code does.
 locals {
   table_arns  = "arn:${local.partition}:dynamodb:${local.region}:${local.account}:table/${var.name_prefix}"
   permissions = jsondecode(file("${path.module}/permissions.json"))
@@ -11,6 +11,17 @@ locals {
   tracing_statements = var.tracing ? [
     { Effect = "Allow", Action = ["xray:PutTelemetryRecords", "xray:PutTraceSegments"], Resource = "*" }
   ] : []
+  # Network interfaces that Lambda makes and names itself.
+  network_statements = var.private_network == null ? [] : [
+    {
+      Effect = "Allow"
+      Action = [
+        "ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface",
+        "ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets", "ec2:UnassignPrivateIpAddresses"
+      ]
+      Resource = "*"
+    }
+  ]
   stream_statements = [
     {
       Effect   = "Allow"
@@ -47,12 +58,13 @@ locals {
       ],
       name == "stream" ? local.stream_statements : [],
       name == "notify" ? local.notify_statements : [],
+      name == "notify" ? local.network_statements : [],
       local.key_statements,
       local.tracing_statements,
     )
   }
 
-  # Only for resources of this account: AWS's services act for many.
+  # Services act for many accounts: only for resources of this one.
   trust = {
     for service in ["appsync", "lambda", "scheduler"] : service => jsonencode({
       Version = "2012-10-17"
@@ -71,25 +83,27 @@ locals {
 resource "aws_iam_role" "function" {
   for_each = local.functions
 
-  name               = "${var.name_prefix}-${local.region}-${each.key}"
-  description        = each.value.what
-  assume_role_policy = local.trust.lambda
-  tags               = var.tags
+  name                 = "${var.name_prefix}-${local.region}-${each.key}"
+  description          = each.value.what
+  assume_role_policy   = local.trust.lambda
+  permissions_boundary = var.permissions_boundary
+  tags                 = local.tags
 }
 
 resource "aws_iam_role_policy" "function" {
   for_each = local.functions
 
-  name   = "only-what-it-does"
+  name   = "function"
   role   = aws_iam_role.function[each.key].id
   policy = jsonencode({ Version = "2012-10-17", Statement = local.statements[each.key] })
 }
 
 resource "aws_iam_role" "api_calls" {
-  name               = "${var.name_prefix}-${local.region}-api-calls"
-  description        = "AppSync calls the resolvers' function."
-  assume_role_policy = local.trust.appsync
-  tags               = var.tags
+  name                 = "${var.name_prefix}-${local.region}-api-calls"
+  description          = "AppSync calls the resolvers' function."
+  assume_role_policy   = local.trust.appsync
+  permissions_boundary = var.permissions_boundary
+  tags                 = local.tags
 }
 
 resource "aws_iam_role_policy" "api_calls" {
@@ -98,7 +112,7 @@ resource "aws_iam_role_policy" "api_calls" {
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [
-      { Effect = "Allow", Action = ["lambda:InvokeFunction"], Resource = aws_lambda_function.function["api"].arn }
+      { Effect = "Allow", Action = ["lambda:InvokeFunction"], Resource = aws_lambda_alias.live["api"].arn }
     ]
   })
 }
@@ -106,10 +120,11 @@ resource "aws_iam_role_policy" "api_calls" {
 resource "aws_iam_role" "api_logs" {
   count = var.api_log_level == "NONE" ? 0 : 1
 
-  name               = "${var.name_prefix}-${local.region}-api-logs"
-  description        = "AppSync writes its log."
-  assume_role_policy = local.trust.appsync
-  tags               = var.tags
+  name                 = "${var.name_prefix}-${local.region}-api-logs"
+  description          = "AppSync writes its log."
+  assume_role_policy   = local.trust.appsync
+  permissions_boundary = var.permissions_boundary
+  tags                 = local.tags
 }
 
 resource "aws_iam_role_policy" "api_logs" {
@@ -130,10 +145,11 @@ resource "aws_iam_role_policy" "api_logs" {
 }
 
 resource "aws_iam_role" "schedule" {
-  name               = "${var.name_prefix}-${local.region}-schedule"
-  description        = "The scheduler starts maintenance."
-  assume_role_policy = local.trust.scheduler
-  tags               = var.tags
+  name                 = "${var.name_prefix}-${local.region}-schedule"
+  description          = "The scheduler starts maintenance."
+  assume_role_policy   = local.trust.scheduler
+  permissions_boundary = var.permissions_boundary
+  tags                 = local.tags
 }
 
 resource "aws_iam_role_policy" "schedule" {
@@ -141,8 +157,10 @@ resource "aws_iam_role_policy" "schedule" {
   role = aws_iam_role.schedule.id
   policy = jsonencode({
     Version = "2012-10-17"
-    Statement = [
-      { Effect = "Allow", Action = ["lambda:InvokeFunction"], Resource = aws_lambda_function.function["maintenance"].arn }
-    ]
+    Statement = concat(
+      [{ Effect = "Allow", Action = ["lambda:InvokeFunction"], Resource = aws_lambda_alias.live["maintenance"].arn }],
+      # The schedule's input is encrypted with the key.
+      var.kms_key_arn == null ? [] : [{ Effect = "Allow", Action = ["kms:Decrypt"], Resource = var.kms_key_arn }],
+    )
   })
 }

@@ -1,9 +1,9 @@
 import { util } from '@aws-appsync/utils';
 
-// As `MAX_EVENT_BYTES` in core/limits.py: AppSync drops larger events without a word.
+// `MAX_EVENT_BYTES` of core/domain/limits.py: AppSync drops larger events silently.
 const MAX_EVENT_BYTES = 240000;
 
-// Gives an event back as it came: that is what AppSync's subscribers are told, of the fields that are selected.
+// Return the event unchanged: AppSync sends subscribers those of its fields that the mutation selects.
 export function request(ctx) {
   // Base64 writes 4 characters for 3 bytes of UTF-8.
   if (util.base64Encode(JSON.stringify(ctx.args.input)).length > (MAX_EVENT_BYTES / 3) * 4) {

@@ -1,11 +1,12 @@
 import { extensions, util } from '@aws-appsync/utils';
 
-// One call of the resolvers' function. It gets what it needs and no more: a page's ranks are a thousand calls in
-// one event, which Lambda takes up to 6 MB of.
+// Invoke the resolvers' function with what it needs and no more: the ranks of a page are a thousand calls in one
+// event, and Lambda takes at most 6 MB.
 export function request(ctx) {
   return {
     operation: '${operation}',
     payload: {
+      secret: '${secret}',
       arguments: ctx.args,
       identity: ctx.identity,
       source: ctx.source,
@@ -18,8 +19,8 @@ export function request(ctx) {
   };
 }
 
-// The function answers { data } or { errorType, errorMessage }, and for some subscriptions { data, filter }. If it did not answer at all, its own words stay
-// in its log.
+// The function answers { data } or { errorType, errorMessage }, and for some subscriptions { data, filter }. If it
+// fails without an answer, clients get a general message; the details stay in its log.
 export function response(ctx) {
   if (ctx.error || !ctx.result) {
     util.error('Something went wrong on our side; try again', 'InternalFailure');

@@ -1,9 +1,9 @@
-# The same tables as core/tables.py, which a test compares. Nothing here but a name or a key replaces a table, and
-# none of those is a variable except name_prefix.
+# The tables of core/storage/tables.py; a test compares them. Only a new name or key replaces a table, and only
+# `name_prefix` changes either.
 locals {
   on_demand = var.provisioned_capacity == null
-  # Where capacity is provisioned it starts at the least and scales itself from there.
-  least = { for table in ["scores", "counters", "boards"] : table => local.on_demand ? null : var.provisioned_capacity[table] }
+  # Provisioned capacity starts at the minimum; autoscaling moves it from there.
+  minimum = { for table in ["scores", "counters", "boards"] : table => local.on_demand ? null : var.provisioned_capacity[table] }
 
   tables = {
     scores   = aws_dynamodb_table.scores
@@ -12,19 +12,26 @@ locals {
     records  = aws_dynamodb_table.records
     receipts = aws_dynamodb_table.receipts
   }
+  # On demand, null is no ceiling.
+  ceilings = { for name in ["scores", "counters", "boards", "records", "receipts"] : name => try([var.on_demand_ceilings[name]], []) }
+
+  indexes = {
+    scores-by-rank = { table = "scores", name = "by_rank" }
+    boards-by-id   = { table = "boards", name = "by_id" }
+  }
 }
 
 resource "aws_dynamodb_table" "scores" {
   name                        = "${var.name_prefix}-scores"
   billing_mode                = local.on_demand ? "PAY_PER_REQUEST" : "PROVISIONED"
-  read_capacity               = local.on_demand ? null : local.least.scores.read_min
-  write_capacity              = local.on_demand ? null : local.least.scores.write_min
+  read_capacity               = local.on_demand ? null : local.minimum.scores.read_min
+  write_capacity              = local.on_demand ? null : local.minimum.scores.write_min
   hash_key                    = "participant"
   range_key                   = "standings"
   stream_enabled              = true
   stream_view_type            = "NEW_AND_OLD_IMAGES"
   deletion_protection_enabled = var.deletion_protection
-  tags                        = var.tags
+  tags                        = local.tags
 
   attribute {
     name = "participant"
@@ -51,14 +58,30 @@ resource "aws_dynamodb_table" "scores" {
     hash_key           = "rank_shard"
     range_key          = "rank_key"
     projection_type    = "INCLUDE"
-    non_key_attributes = ["achieved_at", "submissions", "version", "display_name", "metadata"]
-    read_capacity      = local.on_demand ? null : local.least.scores.read_min
-    write_capacity     = local.on_demand ? null : local.least.scores.write_min
+    non_key_attributes = jsondecode(file("${path.module}/rank_index.json"))
+    read_capacity      = local.on_demand ? null : local.minimum.scores.read_min
+    write_capacity     = local.on_demand ? null : local.minimum.scores.write_min
+
+    dynamic "on_demand_throughput" {
+      for_each = local.ceilings.scores
+      content {
+        max_read_request_units  = on_demand_throughput.value.read
+        max_write_request_units = on_demand_throughput.value.write
+      }
+    }
   }
 
   ttl {
     attribute_name = "expires_at"
     enabled        = true
+  }
+
+  dynamic "on_demand_throughput" {
+    for_each = local.ceilings.scores
+    content {
+      max_read_request_units  = on_demand_throughput.value.read
+      max_write_request_units = on_demand_throughput.value.write
+    }
   }
 
   point_in_time_recovery {
@@ -71,8 +94,8 @@ resource "aws_dynamodb_table" "scores" {
   }
 
   lifecycle {
-    # Autoscaling moves these. The index's units cannot be told from the index itself here: a release that
-    # changes the index has to lift this line.
+    # Autoscaling moves these. Terraform cannot ignore an index's capacity alone: a release that changes the
+    # index has to lift this line.
     ignore_changes = [read_capacity, write_capacity, global_secondary_index]
   }
 }
@@ -80,12 +103,12 @@ resource "aws_dynamodb_table" "scores" {
 resource "aws_dynamodb_table" "counters" {
   name                        = "${var.name_prefix}-counters"
   billing_mode                = local.on_demand ? "PAY_PER_REQUEST" : "PROVISIONED"
-  read_capacity               = local.on_demand ? null : local.least.counters.read_min
-  write_capacity              = local.on_demand ? null : local.least.counters.write_min
+  read_capacity               = local.on_demand ? null : local.minimum.counters.read_min
+  write_capacity              = local.on_demand ? null : local.minimum.counters.write_min
   hash_key                    = "standings"
   range_key                   = "node"
   deletion_protection_enabled = var.deletion_protection
-  tags                        = var.tags
+  tags                        = local.tags
 
   attribute {
     name = "standings"
@@ -100,6 +123,14 @@ resource "aws_dynamodb_table" "counters" {
   ttl {
     attribute_name = "expires_at"
     enabled        = true
+  }
+
+  dynamic "on_demand_throughput" {
+    for_each = local.ceilings.counters
+    content {
+      max_read_request_units  = on_demand_throughput.value.read
+      max_write_request_units = on_demand_throughput.value.write
+    }
   }
 
   point_in_time_recovery {
@@ -119,11 +150,11 @@ resource "aws_dynamodb_table" "counters" {
 resource "aws_dynamodb_table" "boards" {
   name                        = "${var.name_prefix}-boards"
   billing_mode                = local.on_demand ? "PAY_PER_REQUEST" : "PROVISIONED"
-  read_capacity               = local.on_demand ? null : local.least.boards.read_min
-  write_capacity              = local.on_demand ? null : local.least.boards.write_min
+  read_capacity               = local.on_demand ? null : local.minimum.boards.read_min
+  write_capacity              = local.on_demand ? null : local.minimum.boards.write_min
   hash_key                    = "board"
   deletion_protection_enabled = var.deletion_protection
-  tags                        = var.tags
+  tags                        = local.tags
 
   attribute {
     name = "board"
@@ -140,8 +171,24 @@ resource "aws_dynamodb_table" "boards" {
     hash_key        = "listed"
     range_key       = "board"
     projection_type = "ALL"
-    read_capacity   = local.on_demand ? null : local.least.boards.read_min
-    write_capacity  = local.on_demand ? null : local.least.boards.write_min
+    read_capacity   = local.on_demand ? null : local.minimum.boards.read_min
+    write_capacity  = local.on_demand ? null : local.minimum.boards.write_min
+
+    dynamic "on_demand_throughput" {
+      for_each = local.ceilings.boards
+      content {
+        max_read_request_units  = on_demand_throughput.value.read
+        max_write_request_units = on_demand_throughput.value.write
+      }
+    }
+  }
+
+  dynamic "on_demand_throughput" {
+    for_each = local.ceilings.boards
+    content {
+      max_read_request_units  = on_demand_throughput.value.read
+      max_write_request_units = on_demand_throughput.value.write
+    }
   }
 
   point_in_time_recovery {
@@ -158,14 +205,14 @@ resource "aws_dynamodb_table" "boards" {
   }
 }
 
-# Written once and read rarely: on demand always.
+# Written once and read rarely: always on demand.
 resource "aws_dynamodb_table" "records" {
   name                        = "${var.name_prefix}-records"
   billing_mode                = "PAY_PER_REQUEST"
   hash_key                    = "record_set"
   range_key                   = "record_id"
   deletion_protection_enabled = var.deletion_protection
-  tags                        = var.tags
+  tags                        = local.tags
 
   attribute {
     name = "record_set"
@@ -182,6 +229,14 @@ resource "aws_dynamodb_table" "records" {
     enabled        = true
   }
 
+  dynamic "on_demand_throughput" {
+    for_each = local.ceilings.records
+    content {
+      max_read_request_units  = on_demand_throughput.value.read
+      max_write_request_units = on_demand_throughput.value.write
+    }
+  }
+
   point_in_time_recovery {
     enabled = var.point_in_time_recovery
   }
@@ -192,13 +247,13 @@ resource "aws_dynamodb_table" "records" {
   }
 }
 
-# As many writes as submissions with an id: on demand always, as nothing waits for it to scale.
+# Always on demand: its writes rise and fall with the submissions that carry an id.
 resource "aws_dynamodb_table" "receipts" {
   name                        = "${var.name_prefix}-receipts"
   billing_mode                = "PAY_PER_REQUEST"
   hash_key                    = "receipt"
   deletion_protection_enabled = var.deletion_protection
-  tags                        = var.tags
+  tags                        = local.tags
 
   attribute {
     name = "receipt"
@@ -208,6 +263,14 @@ resource "aws_dynamodb_table" "receipts" {
   ttl {
     attribute_name = "expires_at"
     enabled        = true
+  }
+
+  dynamic "on_demand_throughput" {
+    for_each = local.ceilings.receipts
+    content {
+      max_read_request_units  = on_demand_throughput.value.read
+      max_write_request_units = on_demand_throughput.value.write
+    }
   }
 
   point_in_time_recovery {

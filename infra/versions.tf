@@ -6,7 +6,7 @@ terraform {
   required_providers {
     aws = {
       source  = "hashicorp/aws"
-      version = ">= 5.100, < 6.0"
+      version = ">= 5.100, < 7.0"
     }
   }
 }

@@ -1,10 +1,10 @@
-"""The leaderboard on one machine: engine, stream consumer, GraphQL server, and the commands around them."""
+"""The one-command stack on a laptop, and the `leaderboard` command, which also works on a stack on AWS."""
 
 from pathlib import Path
 
-# What `make setup` fetches from npm: the engine's binary and GraphiQL's built files.
+# `make setup` fetches the DynamoDB engine's binary and GraphiQL's files from npm into this folder.
 NODE_MODULES = Path(__file__).resolve().parent.parent / "node_modules"
 
-# Values of `x-api-key` that the local stack takes; it listens on the loopback interface alone.
+# The local stack's API keys. They are no secrets: it listens on the loopback interface alone.
 ADMIN_KEY = "local-admin"
 PUBLIC_KEY = "local-public"

@@ -12,6 +12,7 @@ from typing import Any
 from core.boards import Boards
 from resolvers.appsync import Call, Envelope, answer
 from resolvers.observability import configure_logging, emit_metrics, request
+from resolvers.request.auth import check_origin
 from resolvers.settings import Settings
 
 configure_logging()
@@ -25,8 +26,13 @@ gc.enable()
 
 
 def handler(event: Call | list[Call], context: object) -> Envelope | list[Envelope]:
-    """Return the envelope of a call, or those of a batch in the same order."""
+    """Return the envelope of a call, or those of a batch in the same order.
+
+    Raises:
+        PermissionError: the event did not come through AppSync, whose resolvers add the secret.
+    """
     calls = event if isinstance(event, list) else [event]
+    check_origin(calls[0].get("secret"))
     info: dict[str, Any] = calls[0]["info"]
     with request(_settings, context, f"{info['parentTypeName']}.{info['fieldName']}"):
         # The runner would use the context of its first invocation for all.

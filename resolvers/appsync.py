@@ -33,7 +33,7 @@ from strawberry.schema.config import StrawberryConfig
 from core.boards import Boards
 from core.domain.errors import InvalidInput, LeaderboardNotFound
 from core.storage.database import Database
-from resolvers.appsync_source import SOURCE_FIELD, Sources, pack_entry
+from resolvers.appsync_source import SOURCE_FIELD, Sources, pack_entry, write_json
 from resolvers.mutations import Mutation
 from resolvers.queries import Query
 from resolvers.request.auth import Caller, Role
@@ -136,7 +136,7 @@ def _refusal(error_type: object, message: object) -> Envelope:
 
 def _schema() -> GraphQLSchema:
     """Return the schema with AWSJSON as AppSync passes it, parsed, and with the field for sources."""
-    json_value = strawberry.scalar(name="AWSJSON", serialize=_read_json, parse_value=_write_json)
+    json_value = strawberry.scalar(name="AWSJSON", serialize=_read_json, parse_value=write_json)
     built = strawberry.Schema(
         query=Query,
         mutation=Mutation,
@@ -151,10 +151,6 @@ def _schema() -> GraphQLSchema:
 def _read_json(text: str) -> object:
     value = json.loads(text)
     return text if value is None else value  # GraphQL would read a null as no metadata
-
-
-def _write_json(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 _SCHEMA = _schema()

@@ -15,10 +15,10 @@ from typing import Any
 import strawberry
 
 from core.boards import Boards
+from core.domain.entry_item import NUMBERS, TEXTS, entry_from_plain, plain_values
 from core.domain.errors import LeaderboardNotFound
 from core.domain.model import Board, Place, Rank, RankBucket, RankStrategy
-from core.domain.model import Entry as CoreEntry
-from core.domain.rank_key import decode_score
+from core.domain.text import check_json
 from resolvers.observability import traced
 from resolvers.request.scalars import parse_date_time
 from resolvers.types.archive import Archive
@@ -31,14 +31,14 @@ Source = Mapping[str, Any]
 
 
 def pack_entry(entry: Entry) -> str:
-    """Write what an entry's rank is found by: the board's generation, its key, its place; or a rank then."""
+    """Write what an entry is made from again, but for its texts."""
     one = entry.source
     place = one.place
     return json.dumps(
         [
             one.board.generation,
             _text(one.rank_key),
-            one.version,
+            plain_values(one, NUMBERS),
             entry.standing,
             place and [_text(place.anchor), place.steps, place.tie_start, place.tie_end],
             entry.rank_then and _pack_rank(entry.rank_then),
@@ -104,28 +104,36 @@ class Sources:
         return None
 
     def _entry(self, source: Source) -> Entry:
-        generation, key, version, standing, place, rank_then = json.loads(source[SOURCE_FIELD])
+        generation, key, numbers, standing, place, rank_then = json.loads(source[SOURCE_FIELD])
         board_id = source["leaderboardId"]
-        board = _there(self.by_generation[board_id, generation], board_id)
-        rank_key = base64.b64decode(key)
         return Entry.of(
-            CoreEntry(
-                board=board,
-                period=source["period"],
-                participant_id=source["participant"]["id"],
-                display_name=source["participant"].get("displayName"),
-                score=decode_score(board, rank_key),
-                achieved_at=parse_date_time(source["achievedAt"]),
-                submissions=source["submissions"],
-                metadata=None,
+            entry_from_plain(
+                _there(self.by_generation[board_id, generation], board_id),
+                source["period"],
+                source["participant"]["id"],
+                base64.b64decode(key),
+                {one.name: number for one, number in zip(NUMBERS, numbers, strict=True)} | _texts(source),
                 hidden=source["hidden"],
-                version=version,
-                rank_key=rank_key,
                 place=place and Place(place[0] and base64.b64decode(place[0]), *place[1:]),
             ),
             standing=standing,
             rank_then=rank_then and _unpack_rank(rank_then),
         )
+
+
+def _texts(source: Source) -> dict[str, str | None]:
+    """Read an entry's texts from the fields that show them; JSON, which AppSync parses, is written again."""
+    shown = {**source["participant"], **source}
+    texts = {one: shown.get(one.public_name) for one in TEXTS}
+    return {
+        one.name: write_json(text) if one.check is check_json and text is not None else text
+        for one, text in texts.items()
+    }
+
+
+def write_json(value: object) -> str:
+    """Write JSON that AppSync has parsed."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def _pack_rank(rank: Rank) -> dict[str, Any]:

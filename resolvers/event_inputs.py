@@ -1,4 +1,4 @@
-"""The inputs of the publish mutations, checked: what subscribers are told must be whole and not too large."""
+"""The inputs of the publish mutations, checked: AppSync drops an event that is too large."""
 
 import json
 from dataclasses import asdict
@@ -40,7 +40,7 @@ class RankBucketChangeInput:
     at: datetime = strawberry.field(description="When the change was detected.")
 
     def unpack(self) -> RankBucketChange:
-        """Give what subscribers are told.
+        """Return the event that subscribers receive.
 
         Raises:
             InvalidInput: naming the field and the rule.
@@ -119,7 +119,7 @@ class TopChangeInput:
     at: datetime = strawberry.field(description="When the change was detected.")
 
     def unpack(self) -> TopChange:
-        """Give what subscribers are told.
+        """Return the event that subscribers receive.
 
         Raises:
             InvalidInput: naming the field and the rule.
@@ -151,7 +151,7 @@ def _check_rank(field: str, rank: int) -> None:
 
 
 def _check_size(change: TopChange) -> None:
-    """Refuse what would not reach anyone; a change of rank bucket is never that large."""
+    """Check the size, which a rank bucket change never exceeds."""
     event = json.dumps(asdict(change), default=format_date_time, ensure_ascii=False)
     size = len(event.encode(errors="surrogatepass"))
     if size > MAX_EVENT_BYTES:

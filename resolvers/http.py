@@ -11,7 +11,7 @@ from graphql import GraphQLSyntaxError
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -48,6 +48,14 @@ class Backend:
     credentials: Credentials
     hub: Hub = field(default_factory=Hub)
     submissions: SubmissionWorkers = SHARED
+
+    def caller(self, request: HTTPConnection) -> Caller:
+        """Return who sends a request, by its headers.
+
+        Raises:
+            NotAuthenticated: a key or token is missing or not valid.
+        """
+        return self.credentials.caller(request.headers)
 
     def context(self, caller: Caller, reader: Reader | None = None) -> Context:
         """Return the context of one request; `reader` is that of the WebSocket it came over."""
@@ -131,7 +139,7 @@ class _Endpoint(GraphQL[Context, None]):
             HTTPException: 401, the key or token is missing or not valid.
         """
         try:
-            return self._backend.context(self._backend.credentials.caller(request.headers))
+            return self._backend.context(self._backend.caller(request))
         except NotAuthenticated as refusal:
             raise HTTPException(401, str(refusal)) from None
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E402 - imported while the collector rests
-"""Lambda: the schema over plain HTTP, behind a function URL."""
+"""Lambda: the schema over plain HTTP, behind an API Gateway HTTP API."""
 
 import gc
 
@@ -9,32 +9,38 @@ from typing import Any
 
 from mangum import Mangum
 from mangum.types import LambdaContext, LambdaEvent
+from starlette.requests import HTTPConnection
 
 from core.boards import Boards
-from resolvers.http import build_app
+from resolvers.http import Backend, serve
 from resolvers.observability import configure_logging, request
-from resolvers.request.auth import CALLER_HEADER, Role
+from resolvers.request.auth import Caller, Credentials, check_origin, gateway_caller
 from resolvers.settings import Settings
+
+
+class _Gateway(Backend):
+    """Takes API Gateway's word for who calls; no header counts."""
+
+    def caller(self, request: HTTPConnection) -> Caller:
+        return gateway_caller(request.scope["aws.event"]["requestContext"])
+
 
 configure_logging()
 _settings = Settings.from_environment()
 _db = _settings.connect()
-_keys = {role.value: role for role in (Role.ADMIN, Role.PUBLIC)}
 _boards = Boards(_db, retention=_settings.retention)
-_app = Mangum(build_app(_db, _boards, _keys), lifespan="off")
+_app = Mangum(serve(_Gateway(_db, _boards, Credentials({}))), lifespan="off")
 
 gc.freeze()
 gc.enable()
 
 
 def handler(event: LambdaEvent, context: LambdaContext) -> dict[str, Any]:
-    """Answer one request of a function URL.
+    """Answer one request of the HTTP API, whose stage adds the secret.
 
-    The URL itself establishes who calls: with IAM, and then everything is allowed, or not at all. So the key
-    and the name that a client sends are replaced by what the URL says.
+    Raises:
+        PermissionError: the event did not come through the API.
     """
-    signed = event["requestContext"].get("authorizer", {}).get("iam")
-    event["headers"]["x-api-key"] = (Role.ADMIN if signed else Role.PUBLIC).value
-    event["headers"][CALLER_HEADER] = signed["userArn"] if signed else ""
+    check_origin((event.get("stageVariables") or {}).get("secret"))
     with request(_settings, context, "http"):
         return _app(event, context)

@@ -7,6 +7,7 @@ import strawberry
 from strawberry import UNSET
 
 from core.archives.write import begin_archive, write_archive
+from core.domain.entry_item import TEXTS
 from core.domain.errors import LeaderboardNotFound
 from core.domain.periods import ALL_TIME, resolve_period
 from core.entries import edit
@@ -175,8 +176,7 @@ class Mutation:
             board,
             changes.participant_id,
             now=context.now(),
-            display_name=change(changes.display_name),
-            metadata=change(changes.metadata),
+            **{one.name: change(getattr(changes, one.name)) for one in TEXTS},
         )
         return Entry.of(entry)
 

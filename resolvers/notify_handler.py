@@ -1,15 +1,13 @@
-"""Lambda: ticks. Each tells one order's participants of their new rank buckets."""
+"""Lambda: notification passes over standings, as the queue asks for them."""
 
-import logging
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from core.boards import Boards
-from core.domain.keys import split_standings
-from core.notifications.notifier import Again, notify
+from core.notifications.notifier import run_pass
 from core.storage.parallel import run_all
-from resolvers.notify_queue import NotifyQueue, read_request
+from resolvers.notify_queue import NotifyQueue, read_message
 from resolvers.observability import configure_logging, emit_metrics, request, traced
 from resolvers.publisher import Publisher, signed
 from resolvers.settings import Settings
@@ -21,22 +19,25 @@ _boards = Boards(_db)
 _queue = NotifyQueue(_settings)
 _publisher = Publisher(_settings.api_url, signed(_settings.region))
 
-_RETRY = Again(5.0)
-
-_log = logging.getLogger(__name__)
-
 
 def handler(event: Mapping[str, Any], context: object) -> None:
-    """Make the ticks that some messages ask for, and ask for those that have to follow.
+    """Run one pass over the standings in each message, and enqueue the passes that have to follow.
 
-    One that fails is asked for again, and keeps no other from being made.
+    A pass that fails is enqueued again and stops no other.
     """
     with request(_settings, context, "notify"):
-        looks: dict[str, int] = {}
-        for standings, number in map(read_request, event["Records"]):
-            looks[standings] = min(number, looks.get(standings, number))
-        again = run_all([partial(_tick, standings, number) for standings, number in looks.items()])
-        _queue.want((standings, one) for standings, one in zip(looks, again, strict=True) if one)
+        due: dict[str, int] = {}
+        for standings, empty_passes in map(read_message, event["Records"]):
+            due[standings] = min(empty_passes, due.get(standings, empty_passes))
+        following = run_all(
+            [
+                partial(
+                    traced, run_pass, _db, _boards, standings, _publisher.publish, empty_passes=empty_passes
+                )
+                for standings, empty_passes in due.items()
+            ]
+        )
+        _queue.enqueue((standings, each) for standings, each in zip(due, following, strict=True) if each)
         counts = _publisher.take_counts()
         emit_metrics(
             _settings,
@@ -46,15 +47,3 @@ def handler(event: Mapping[str, Any], context: object) -> None:
                 "RankChangesFailed": (counts["failed"], "Count"),
             },
         )
-
-
-def _tick(standings: str, looks: int) -> Again | None:
-    board_id, _, generation = split_standings(standings)
-    try:
-        board = _boards.get_generation(board_id, generation)
-        if board is None:
-            return None
-        return traced(notify, _db, board, standings, _publisher.publish, looks=looks)
-    except Exception:
-        _log.exception("the rank changes of %s could not be told, trying again", standings)
-        return _RETRY

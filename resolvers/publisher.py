@@ -1,12 +1,11 @@
-"""Publishes events as mutations: AppSync fires its subscriptions for nothing else.
+"""Publishes events as mutations, from which AppSync fires subscriptions.
 
-One mutation a request, since AppSync loses aliased fields, and it selects every field of the event, since
-subscribers get those alone.
+One mutation a request, since AppSync loses aliased fields. It selects every field of the event, since
+subscribers receive only those.
 """
 
 import json
 import logging
-import random
 import threading
 import time
 from collections import Counter
@@ -32,15 +31,16 @@ from core.domain.limits import MAX_EVENT_BYTES
 from core.domain.model import Entry
 from core.domain.periods import current_name
 from core.notifications.events import Event, Published, RankChange, TopChange
+from core.storage.backoff import delay
 
-AT_ONCE = 16  # requests: some 500 events a second
+CONCURRENCY = 16  # requests at the same time: some 500 events a second
 _ATTEMPTS = 4
-_SECONDS = 10.0  # for all events of one call: what is left then is tried another time
-_TIMEOUT = 5  # seconds to connect, and again to wait for an answer
+_SECONDS = 10.0  # for all events of one call; what is left by then is failed
+_TIMEOUT = 5  # seconds to connect, and again to wait for the response
 _BASE_DELAY, _MAX_DELAY = 0.1, 2.0  # seconds
-# What trying again does not mend. A refusal without a type is one by the schema.
-_LASTING_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE})
-_LASTING = frozenset({None, "InvalidInput", "LeaderboardNotFound", "MalformedHttpRequestException"})
+# What a retry cannot cure. An error without a type comes from the schema's validation.
+_PERMANENT_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE})
+_PERMANENT = frozenset({None, "InvalidInput", "LeaderboardNotFound", "MalformedHttpRequestException"})
 
 RANK_FIELDS = (
     "leaderboardId",
@@ -76,18 +76,18 @@ Authorize = Callable[[AWSRequest], None]
 _log = logging.getLogger(__name__)
 
 
-class _Answer(Enum):
+class _Outcome(Enum):
     DELIVERED = "delivered"
-    REFUSED = "refused"  # for good
+    REFUSED = "refused"  # permanently
     FAILED = "failed"  # for now
-    LOST = "lost"  # it may have been delivered, or not
+    UNCERTAIN = "uncertain"  # it may have been delivered
 
 
-_SURE = (EndpointConnectionError, ConnectTimeoutError, NoCredentialsError)  # that nothing was delivered
+_NOT_SENT = (EndpointConnectionError, ConnectTimeoutError, NoCredentialsError)
 
 
 def signed(region: str) -> Authorize:
-    """Sign requests as whoever this runs as, for AppSync in a region."""
+    """Sign requests to AppSync in a region with the credentials of the process."""
     session = Session()
 
     def sign(request: AWSRequest) -> None:
@@ -109,94 +109,93 @@ def with_key(key: str) -> Authorize:
 
 
 class Publisher:
-    """Posts mutations to one GraphQL API over connections that it keeps.
-
-    Threads may share it.
-    """
+    """Posts mutations to one GraphQL API over connections that it keeps open. Threads may share it."""
 
     def __init__(self, url: str, authorize: Authorize) -> None:
         self._url = url
         self._authorize = authorize
-        self._session = URLLib3Session(timeout=_TIMEOUT, max_pool_connections=AT_ONCE)
-        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="publish")
+        self._session = URLLib3Session(timeout=_TIMEOUT, max_pool_connections=CONCURRENCY)
+        self._pool = ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="publish")
         self._lock = threading.Lock()
         self._counts = Counter[str]()
 
     def publish(self, events: Sequence[Event]) -> Published:
-        """Publish events; what is not done then is to be tried another time.
+        """Publish events; those that are not done in the result are to be published another time.
 
-        Takes some ten seconds at most. If no attempt delivers the first of them the others are not tried,
-        so an outage costs little. An answer lost on its way makes an event come twice, of one version.
+        Takes some ten seconds at most. If no attempt delivers the first of them, the others are not tried, so
+        that an outage costs little. An event whose response is lost is sent again with the same version.
         """
         call = _Call(time.monotonic() + _SECONDS)
         futures = [self._pool.submit(self._send, event, call) for event in events]
-        answers = [future.result() for future in futures]
-        done, unsure = (
-            [event for event, answer in zip(events, answers, strict=True) if answer in kinds]
-            for kinds in ((_Answer.DELIVERED, _Answer.REFUSED), (_Answer.LOST,))
+        outcomes = [future.result() for future in futures]
+        done, uncertain = (
+            [event for event, outcome in zip(events, outcomes, strict=True) if outcome in kinds]
+            for kinds in ((_Outcome.DELIVERED, _Outcome.REFUSED), (_Outcome.UNCERTAIN,))
         )
         left = len(events) - len(done)
-        if left and call.reason:  # else only time has run out
+        if left and call.reason:  # otherwise only the time has run out
             self._count("failed", left)
-            _log.warning("%d of %d events are left for later: %s", left, len(events), call.reason)
-        return Published(done, unsure)
+            _log.warning(
+                "could not publish %d of %d events, trying later: %s", left, len(events), call.reason
+            )
+        return Published(done, uncertain)
 
     def take_counts(self) -> Counter[str]:
-        """Say how many events were `published`, `refused` for good and `failed` for now since last asked."""
+        """Return how many events were `published`, `refused` and `failed` since the last call."""
         with self._lock:
             counts, self._counts = self._counts, Counter()
         return counts
 
-    def _send(self, event: Event, call: "_Call") -> _Answer:
+    def _send(self, event: Event, call: "_Call") -> _Outcome:
         body = body_of(event)
         if len(body) > MAX_EVENT_BYTES:
-            return self._refuse(event, f"{len(body)} bytes are more than AppSync delivers")
-        outcome = _Answer.FAILED
+            return self._refuse(event, f"its {len(body)} bytes are more than AppSync delivers")
+        result = _Outcome.FAILED
         for attempt in range(_ATTEMPTS):
             if call.is_over:
-                return outcome
-            answer, reason = self._try(body)
-            if answer is _Answer.DELIVERED:
+                return result
+            outcome, reason = self._try(body)
+            if outcome is _Outcome.DELIVERED:
                 call.delivered = True
                 self._count("published")
-                return answer
-            if answer is _Answer.REFUSED:
+                return outcome
+            if outcome is _Outcome.REFUSED:
                 return self._refuse(event, reason)
             call.reason = reason
-            if answer is _Answer.LOST:
-                outcome = answer
+            if outcome is _Outcome.UNCERTAIN:
+                result = outcome
             if attempt < _ATTEMPTS - 1:
-                call.down.wait(random.uniform(0, min(_MAX_DELAY, _BASE_DELAY * 2**attempt)))
+                call.down.wait(delay(attempt, base=_BASE_DELAY, longest=_MAX_DELAY))
         if not call.delivered:
             call.down.set()
-        return outcome
+        return result
 
-    def _try(self, body: bytes) -> tuple[_Answer, str]:
+    def _try(self, body: bytes) -> tuple[_Outcome, str]:
         request = AWSRequest("POST", self._url, {"content-type": "application/json"}, body)
         try:
             self._authorize(request)
             response = self._session.send(request.prepare())
-            answer = json.loads(response.content)
+            content = json.loads(response.content)
         except (BotoCoreError, ValueError) as error:
-            return _Answer.FAILED if isinstance(error, _SURE) else _Answer.LOST, repr(error)
-        errors = answer.get("errors") if isinstance(answer, dict) else answer
+            return _Outcome.FAILED if isinstance(error, _NOT_SENT) else _Outcome.UNCERTAIN, repr(error)
+        errors = content.get("errors") if isinstance(content, dict) else content
         reason = f"{response.status_code} {str(errors)[:500]}"
         if response.status_code == HTTPStatus.OK:
             if not errors:
-                return _Answer.DELIVERED, ""
-            lasting = isinstance(errors, list) and all(
-                isinstance(one, dict) and one.get("errorType") in _LASTING for one in errors
+                return _Outcome.DELIVERED, ""
+            permanent = isinstance(errors, list) and all(
+                isinstance(error, dict) and error.get("errorType") in _PERMANENT for error in errors
             )
-            return _Answer.REFUSED if lasting else _Answer.LOST, reason
-        if response.status_code in _LASTING_STATUSES:
-            return _Answer.REFUSED, reason
-        server = response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR
-        return _Answer.LOST if server else _Answer.FAILED, reason
+            return _Outcome.REFUSED if permanent else _Outcome.UNCERTAIN, reason
+        if response.status_code in _PERMANENT_STATUSES:
+            return _Outcome.REFUSED, reason
+        server_error = response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR
+        return _Outcome.UNCERTAIN if server_error else _Outcome.FAILED, reason
 
-    def _refuse(self, event: Event, reason: str) -> _Answer:
+    def _refuse(self, event: Event, reason: str) -> _Outcome:
         self._count("refused")
-        _log.error("an event of %s was given up on: %s", event.board.id, reason)
-        return _Answer.REFUSED
+        _log.error("an event of board %s cannot be published, giving up: %s", event.board.id, reason)
+        return _Outcome.REFUSED
 
     def _count(self, what: str, by: int = 1) -> None:
         with self._lock:
@@ -204,22 +203,22 @@ class Publisher:
 
 
 class _Call:
-    """How a call of `publish` fares: until when it may take, and whether nothing gets through."""
+    """The state of one call of `publish`: its deadline, and whether any event was delivered."""
 
-    def __init__(self, until: float) -> None:
-        self._until = until
+    def __init__(self, deadline: float) -> None:
+        self._deadline = deadline
         self.down = threading.Event()
         self.delivered = False
         self.reason = ""
 
     @property
     def is_over(self) -> bool:
-        """Whether no event need be tried any more."""
-        return self.down.is_set() or time.monotonic() > self._until
+        """Whether to make no more attempts."""
+        return self.down.is_set() or time.monotonic() > self._deadline
 
 
 def body_of(event: Event) -> bytes:
-    """Write the request that publishes an event."""
+    """Return the body of the request that publishes an event."""
     if isinstance(event, RankChange):
         request = {"query": PUBLISH_RANK, "variables": {"input": _rank_input(event)}}
     else:
@@ -259,7 +258,7 @@ def _written(moment: datetime) -> str:
 
 
 def _period_alias(event: Event) -> str | None:
-    """Return the alias at which subscribers to the current period receive an event."""
+    """Return the alias by which subscribers to the current period receive an event."""
     return current_name(event.board, event.period, datetime.now(UTC))
 
 

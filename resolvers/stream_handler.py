@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from core.boards import Boards
-from core.notifications.notifier import Again
+from core.notifications.notifier import NextPass
 from core.storage.database import Meter, metered
 from core.stream import BatchReport, process
 from resolvers.notify_queue import NotifyQueue
@@ -33,7 +33,7 @@ def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
         if records:  # the last event of a window may have none
             with metered() as meter:
                 report = traced(process, _db, _boards, event["shardId"], records)
-            _queue.want((standings, Again(0)) for standings in report.due)
+            _queue.enqueue((standings, NextPass(0)) for standings in report.due)
             _measure(report, meter)
     return {"state": {}}  # required with a tumbling window; our state is in the tables
 
@@ -44,7 +44,7 @@ def _measure(report: BatchReport, meter: Meter) -> None:
         _settings,
         {
             "CountedRecords": (report.counted, "Count"),
-            "MalformedRecords": (report.refused, "Count"),
+            "MalformedRecords": (report.set_aside, "Count"),
             "CountingLag": (max(0.0, lag), "Seconds"),
             # How well changes coalesce into few counter writes.
             "RecordsPerWriteUnit": (report.counted / max(1.0, meter.write_units), "None"),

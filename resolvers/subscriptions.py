@@ -1,5 +1,5 @@
 # mypy: disable-error-code=untyped-decorator
-"""Subscription: what AppSync pushes when the mutation named beside a field runs."""
+"""The Subscription type: AppSync pushes the result of the mutation named beside each field."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Annotated
@@ -27,16 +27,17 @@ PERIOD = (
 async def admit(
     context: Context, board_id: str, participant_id: str | None = None, period: str | None = None
 ) -> bool:
-    """Let a subscription begin; return whether `period` is an alias, such as daily. AppSync calls this alone.
+    """Check a new subscription and return whether `period` is an alias, such as daily.
 
-    An event has its period's explicit key, and the alias if the period was the current one when the event was
-    published. So a subscription by alias moves to the next period by itself.
+    AppSync calls the field for nothing else. An event has its period's explicit key, and also the alias
+    if the period was current when the event was published. So a subscription by alias moves to the next
+    period by itself.
 
-    A refusal's word must not be Unauthorized: Amplify closes its whole socket on that.
+    The error must not be Unauthorized, on which Amplify closes its whole socket.
 
     Raises:
-        LeaderboardNotFound: there is no such board, or not for this caller.
-        InvalidInput: naming the argument that no event can ever match.
+        LeaderboardNotFound: the board does not exist, or not for this caller.
+        InvalidInput: naming an argument that no event can match.
     """
     board = await run_operation(context.boards.get, board_id)
     if participant_id is not None:
@@ -46,7 +47,7 @@ async def admit(
 
 @strawberry.type(description="Events that clients receive over a WebSocket.")
 class Subscription:
-    """Every root field that pushes."""
+    """The root fields that push events."""
 
     @strawberry.subscription(
         description="A participant's rank bucket changes, also those that other participants' scores cause. "
@@ -63,15 +64,15 @@ class Subscription:
             strawberry.argument(description=f"All periods if omitted, none if null; else {PERIOD}"),
         ] = UNSET,
     ) -> AsyncIterator[RankBucketChange | None]:
-        """Listen to a participant's changes."""
+        """Subscribe to a participant's rank bucket changes."""
         key = given(period)
         by_alias = await admit(info.context, leaderboard_id, participant_id, key)
         arguments: dict[str, str | None] = {
             "leaderboard_id": leaderboard_id,
             "participant_id": participant_id,
         }
-        if _is_written(info, "period"):
-            # null matches null alone, on AppSync too
+        if _is_named(info, "period"):
+            # null matches only null, as on AppSync
             arguments["period_alias" if by_alias else "period"] = key
         return await info.context.subscribe(RankBucketChange, arguments)
 
@@ -85,23 +86,23 @@ class Subscription:
         leaderboard_id: BoardId,
         period: Annotated[str, strawberry.argument(description=PERIOD)],
     ) -> AsyncIterator[TopChange | None]:
-        """Listen to a board's top."""
+        """Subscribe to a board's top changes."""
         by_alias = await admit(info.context, leaderboard_id, period=period)
         arguments = {"leaderboard_id": leaderboard_id, "period_alias" if by_alias else "period": period}
         return await info.context.subscribe(TopChange, arguments)
 
 
-def _is_written(info: Info, argument: str) -> bool:
-    """Say whether the query names an argument; a variable that was not set counts as null on AppSync."""
-    return any(written.name.value == argument for written in info._raw_info.field_nodes[0].arguments or ())
+def _is_named(info: Info, argument: str) -> bool:
+    """Return whether the query names an argument. On AppSync a variable that is not set counts as null."""
+    return any(node.name.value == argument for node in info._raw_info.field_nodes[0].arguments or ())
 
 
 class SubscriptionsBySocket(SchemaExtension):
-    """Refuses subscriptions that come over plain HTTP, where nothing can be pushed."""
+    """Refuses subscriptions over plain HTTP, where nothing can be pushed."""
 
     def on_execute(self) -> Iterator[None]:
-        """Refuse before the first field."""
+        """Check before the first field is resolved."""
         context = self.execution_context
         if context.operation_type is OperationType.SUBSCRIPTION and context.context.reader is None:
-            raise InvalidInput("subscription: connect with a WebSocket to this path or to /graphql/realtime")
+            raise InvalidInput("subscription: must come over a WebSocket, on this path or /graphql/realtime")
         yield

@@ -1,8 +1,8 @@
-"""Builds the Lambdas' zips: the project's modules that each needs, their libraries as pinned, and bytecode.
+"""Build the Lambdas' zips: the modules that each imports, their pinned libraries, and bytecode.
 
-The same input gives the same bytes: sorted names, one date, fixed permissions. Nothing in a zip is built for
-one processor, so it runs on both of Lambda's. Bytecode is compiled here, for Lambda cannot keep any; so the
-functions run on the Python version that this runs on, which `package.json` tells Terraform. botocore is the
+The same input makes the same bytes: sorted names, one date, fixed permissions. No file is specific to a
+processor, so each zip runs on both of Lambda's. Lambda cannot store bytecode, so it is compiled here; the
+functions therefore run on this Python's version, which `package.json` names for Terraform. botocore is the
 runtime's own.
 """
 
@@ -32,23 +32,23 @@ API = [
     "packaging",
     "cross-web",
 ]
-# By zip: the entries in it, and the libraries that they need besides botocore and what it brings.
+# By zip: its entries, and the libraries that they need besides botocore and its dependencies.
 ZIPS = {
     "api": (["api_handler"], API),
     "http": (["http_handler"], [*API, "starlette", "anyio", "idna", "mangum"]),
     "worker": (["stream_handler", "notify_handler", "maintenance_handler"], WORKER),
 }
 DATA = {"resolvers.appsync": "resolvers/appsync_fields.json"}
-# Not needed to run: what installers leave, scripts, and wrapt's C code, without which it works as well.
+# Not needed at run time: installers' files, scripts, and wrapt's optional C code.
 LEFT_OUT = re.compile(r"\.dist-info/(RECORD|INSTALLER|REQUESTED|WHEEL)$|^bin/|\.so$|\.pyi$|/tests?/")
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first date that a zip can hold
 
 
 def build(out: Path) -> dict[str, object]:
-    """Build every zip into a folder, and the manifest beside them; give the manifest."""
+    """Build every zip and the manifest into a folder; return the manifest."""
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    sys.path.insert(0, str(ROOT))  # this checkout's modules, whichever one is installed
+    sys.path.insert(0, str(ROOT))  # this checkout's modules, not the installed ones
     graph = grimp.build_graph("core", "resolvers", cache_dir=None)
     for name, (entries, libraries) in ZIPS.items():
         staged = out / name
@@ -66,32 +66,32 @@ def build(out: Path) -> dict[str, object]:
 
 
 def pins(libraries: list[str]) -> str:
-    """Take the libraries' pins, with their hashes, out of the project's own."""
+    """Return the libraries' pins, with their hashes, from the project's own."""
     blocks = re.split(r"\n(?=\S)", PINS.read_text())
     by_name = {re.split(r"[=; ]", block)[0]: block for block in blocks}
     return "\n".join(by_name[library] for library in libraries) + "\n"
 
 
 def install(libraries: list[str], to: Path) -> None:
-    """Unpack the libraries' wheels for Lambda's platform, whatever platform this is."""
+    """Unpack the libraries' wheels for Lambda's platform, whatever this one is."""
     to.mkdir()
-    wanted = to.with_suffix(".txt")
-    wanted.write_text(pins(libraries))
+    requirements = to.with_suffix(".txt")
+    requirements.write_text(pins(libraries))
     subprocess.run(
         [
             *(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"),
             *("--no-deps", "--require-hashes", "--no-compile", "--only-binary=:all:"),
             *("--platform", "manylinux2014_x86_64", "--platform", "manylinux_2_17_x86_64"),
             *("--implementation", "cp", "--python-version", PYTHON),
-            *("--target", to, "--requirement", wanted),
+            *("--target", to, "--requirement", requirements),
         ],
         check=True,
     )
-    wanted.unlink()
+    requirements.unlink()
 
 
 def copy_modules(graph: grimp.ImportGraph, entries: list[str], to: Path) -> None:
-    """Copy the entries' modules and all that these import of ours, directly or not."""
+    """Copy the entries' modules and all modules of the project that they import, directly or not."""
     roots = {f"resolvers.{entry}" for entry in entries}
     needed = roots.union(*(graph.find_upstream_modules(root) for root in roots))
     needed |= {module.rsplit(".", depth)[0] for module in needed for depth in range(1, module.count(".") + 1)}
@@ -104,19 +104,19 @@ def copy_modules(graph: grimp.ImportGraph, entries: list[str], to: Path) -> None
 
 
 def compile_all(folder: Path) -> None:
-    """Compile every module; which is never compared with its source again, as both came in one zip."""
+    """Compile every module, never to be compared with its source: both are in one zip."""
     subprocess.run(
         [
             *(sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"),
             *("-s", folder, "-p", "/var/task", folder),
         ],
-        env=os.environ | {"PYTHONHASHSEED": "0"},  # the order of a set's constants
+        env=os.environ | {"PYTHONHASHSEED": "0"},  # fixes the order of constants in sets
         check=True,
     )
 
 
 def write_zip(folder: Path, to: Path) -> None:
-    """Write a folder's files, but for what is not needed, in one order and under one date."""
+    """Write a folder's files except those left out, sorted, all with the same date."""
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for path in sorted(folder.rglob("*")):
             name = path.relative_to(folder).as_posix()
@@ -128,7 +128,7 @@ def write_zip(folder: Path, to: Path) -> None:
 
 
 def main() -> None:
-    """Build, and say what was built."""
+    """Build the zips and print their sizes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "build/package", help="default: %(default)s")
     out = parser.parse_args().out

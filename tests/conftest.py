@@ -11,9 +11,9 @@ from hypothesis import settings
 from core.boards import Boards
 from core.storage.database import Database, Tables, connect
 from core.storage.tables import create_tables, definitions
-from local.engine import Engine, find_engine, running_engine, temporary_folder
-from local.roles import enforce
-from local.stream_reader import StreamReader, connect_streams
+from local.stack.engine import Engine, find_engine, running_engine, temporary_folder
+from local.stack.roles import enforce
+from local.stack.stream_reader import StreamReader, connect_streams
 from tests.support.lean import LeanClient
 
 settings.register_profile("any machine", deadline=None)  # a busy one is no failure

@@ -1,4 +1,4 @@
-"""The hook that archives a period's standings when the period has ended."""
+"""The hook that archives the standings of a period that has ended."""
 
 from datetime import datetime
 
@@ -9,10 +9,9 @@ from core.storage.rank_index import read_run
 
 
 def archive_ended_period(db: Database, board: Board, period: str, now: datetime) -> None:
-    """Ask for the archive of a period that has ended, unless nobody stands in it.
+    """Ask for the archive of an ended period, unless it has no entries. Idempotent.
 
-    Asked again it is the same archive. Costs half a read unit for each index shard, and some ten units where
-    there are entries.
+    Costs half a read unit for each index shard, and some ten units if there are entries.
     """
     if read_run(db, board, period, 1):
         begin_archive(db, board, period, now, ended=True)

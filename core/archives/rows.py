@@ -1,7 +1,7 @@
-"""The rows of an archive, packed into items: who stands where, and from where to where equals stand. Pure.
+"""The rows of an archive and their codec. Pure.
 
-A chunk holds up to 500 rows, compressed. A row holds no rank: its position is the chunk's first one and its
-own place in it, and its rank follows from where the run of equal scores begins that it is in.
+A chunk holds up to 500 rows, compressed. A row holds neither position nor rank: its position is the chunk's
+first one plus its index in the chunk, its rank one more than the position at which its tie begins.
 """
 
 import json
@@ -9,97 +9,74 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from core.domain import rank_key
 from core.domain.buckets import find_bucket
+from core.domain.entry_item import IN_ARCHIVE, Plain, entry_from_plain, plain_values
 from core.domain.model import Board, Entry, Rank, RankStrategy
 
 CHUNK_ROWS = 500
 CHUNK_BYTES = 300_000  # before compression; an item holds 400 KB
-_NOBODY = ""  # no participant has an empty id
+_NOBODY = ""  # no participant's id is empty
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row. A participant who was forgotten is nobody: their score and place stay."""
+    """One archived entry. A forgotten participant's has score and place, and nothing that names them."""
 
     participant_id: str
-    display_name: str | None
     score: tuple[int, ...]
-    achieved_at: int  # microseconds since 1970
-    submissions: int
-    metadata: str | None
+    values: tuple[Plain, ...]  # of the attributes IN_ARCHIVE
 
 
 def row_of(entry: Entry) -> Row:
     """Give the row of an entry."""
-    return Row(
-        entry.participant_id,
-        entry.display_name,
-        entry.score,
-        rank_key.microseconds(entry.achieved_at),
-        entry.submissions,
-        entry.metadata,
-    )
+    return Row(entry.participant_id, entry.score, tuple(plain_values(entry, IN_ARCHIVE)))
 
 
 def size_of(row: Row) -> int:
     """Give at most how many bytes a row takes before compression."""
-    texts = (row.participant_id, row.display_name or "", row.metadata or "")
-    return 2 * sum(len(text.encode()) for text in texts) + 44 * len(row.score) + 64
+    texts = [value for value in (row.participant_id, *row.values) if isinstance(value, str)]
+    return 2 * sum(len(text.encode()) for text in texts) + 44 * len(row.score) + 16 * len(row.values)
 
 
 def erased(row: Row) -> Row:
     """Give what stays of a row whose participant is forgotten."""
-    return Row(_NOBODY, None, row.score, row.achieved_at, row.submissions, None)
+    values = zip(IN_ARCHIVE, row.values, strict=True)
+    return Row(_NOBODY, row.score, tuple(None if one.personal else value for one, value in values))
 
 
 def pack(rows: Sequence[Row]) -> bytes:
     """Write rows as one value."""
-    plain = [
-        [row.participant_id, row.display_name, row.score, row.achieved_at, row.submissions, row.metadata]
-        for row in rows
-    ]
+    plain = [[row.participant_id, row.score, *row.values] for row in rows]
     return zlib.compress(json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode(), 6)
 
 
 def unpack(packed: bytes) -> list[Row]:
     """Read rows that `pack` wrote."""
-    return [
-        Row(participant, name, tuple(score), achieved_at, submissions, metadata)
-        for participant, name, score, achieved_at, submissions, metadata in json.loads(
-            zlib.decompress(packed)
-        )
-    ]
+    plain = json.loads(zlib.decompress(packed))
+    return [Row(participant, tuple(score), tuple(values)) for participant, score, *values in plain]
 
 
 def entry_of(board: Board, period: str, row: Row) -> Entry:
     """Give the entry that a row was taken of."""
-    achieved_at = rank_key.instant(row.achieved_at)
-    return Entry(
-        board=board,
-        period=period,
-        participant_id=row.participant_id,
-        display_name=row.display_name,
-        score=row.score,
-        achieved_at=achieved_at,
-        submissions=row.submissions,
-        metadata=row.metadata,
-        hidden=False,
-        version=0,
-        rank_key=rank_key.encode(board, row.score, achieved_at, row.participant_id),
-    )
+    plain: dict[str, Any] = {one.name: value for one, value in zip(IN_ARCHIVE, row.values, strict=True)}
+    achieved_at = rank_key.instant(plain["achieved_at"])
+    key = rank_key.encode(board, row.score, achieved_at, row.participant_id)
+    return entry_from_plain(board, period, row.participant_id, key, plain)
 
 
 def rank_of(board: Board, position: int, tie: tuple[int, int], total: int, taken_at: datetime) -> Rank:
-    """Give the rank at a position (from 0), whose equals stand from `tie`'s first to before its last."""
-    rank = tie[0] + 1
+    """Return the rank at a position (from 0); `tie` is the half-open range of positions of equal score."""
+    tie_start, tie_end = tie
+    rank = tie_start + 1
     bucket, bucket_from, bucket_to = find_bucket(board.rank_buckets, rank, total)
     return Rank(
         rank=rank,
         position=position + 1,
         total=total,
-        percentile=100 * (total - tie[1]) / total,
+        percentile=100 * (total - tie_end) / total,
         bucket=bucket,
         bucket_from=bucket_from,
         bucket_to=bucket_to,
@@ -109,28 +86,3 @@ def rank_of(board: Board, position: int, tie: tuple[int, int], total: int, taken
         as_of=taken_at,
         strategy=RankStrategy.INDEX,
     )
-
-
-@dataclass
-class Ties:
-    """Runs of equal scores, as entries go by in order: the run under way, and at which position it began.
-
-    `width` is how many bytes of a rank key hold the score; `score` is None before the first entry.
-    """
-
-    width: int
-    score: bytes | None
-    start: int
-
-    def start_of(self, key: bytes, position: int) -> int:
-        """Say where the run begins that the next entry is in."""
-        return self.start if key[: self.width] == self.score else position
-
-    def see(self, key: bytes, position: int) -> list[tuple[int, int]]:
-        """Go on to the next entry; gives from where to where the run went that it ends, if any."""
-        score = key[: self.width]
-        if score == self.score:
-            return []
-        ended = [] if self.score is None else [(self.start, position)]
-        self.score, self.start = score, position
-        return ended

@@ -1,1 +1,1 @@
-"""The counter tree in storage."""
+"""Counter trees in the counters table, and this process's cache of them."""

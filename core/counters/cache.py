@@ -1,48 +1,45 @@
-"""What one process remembers of a database's counters. It saves reads; without it they are made again."""
+"""This process's cache of the counters. It only saves reads: what is missing from it is read again."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 
+from core.counters.directory import Directory
 from core.tree.node import Node
 from core.tree.rungs import Rungs
 from core.tree.shape import Path
 
-REMEMBERED = 2_000  # orders; beyond that all is forgotten, which is simpler than choosing
+MAX_STANDINGS = 2_000  # beyond that a cache is emptied, which is simpler than choosing what to drop
 
 
 @dataclass
-class KnownTrees:
-    """The trees of one order: their births, which one readers use, when that was read, and their nodes."""
+class CachedTrees:
+    """The counter trees of some standings: their directory, when it was read, and their nodes."""
 
-    born: dict[int, int] = field(default_factory=dict)  # tree -> milliseconds since 1970
-    current: int = 0
-    known_at: int = 0
+    directory: Directory | None = None
+    read_at: int = 0  # milliseconds since 1970
     nodes: dict[int, dict[Path, Node]] = field(default_factory=dict)  # tree -> path -> node
-    edges: dict[tuple[int, Path], tuple[tuple[bytes, ...], int]] = field(
-        default_factory=dict
-    )  # and their birth
 
 
 @dataclass
 class CounterCache:
-    """By order: its trees, its ladder, its root's counts, how often ranks were asked for, what is growing."""
+    """Caches by standings, `marked` by standings and leaf; times are by the monotonic clock."""
 
-    trees: dict[str, KnownTrees] = field(default_factory=dict)
+    trees: dict[str, CachedTrees] = field(default_factory=dict)
     ladders: dict[str, Rungs] = field(default_factory=dict)
-    refreshing: set[str] = field(default_factory=set)
+    refreshing: set[str] = field(default_factory=set)  # standings whose ladder is being loaded
     roots: dict[str, tuple[float, Mapping[int, int]]] = field(default_factory=dict)  # when read, the counts
-    asked: dict[str, tuple[float, int]] = field(default_factory=dict)
-    marked: dict[tuple[str, str], float] = field(default_factory=dict)  # by order and leaf
-    lock: Lock = field(default_factory=Lock)  # held while what is known of a tree changes
+    asked: dict[str, tuple[float, int]] = field(default_factory=dict)  # since when, how many ranks
+    marked: dict[tuple[str, str], float] = field(default_factory=dict)  # until when not to mark it again
+    lock: Lock = field(default_factory=Lock)  # held while `trees` change
 
-    def trees_of(self, standings: str) -> KnownTrees:
-        """Give what is known of one order's trees."""
-        if len(self.trees) > REMEMBERED:
+    def trees_of(self, standings: str) -> CachedTrees:
+        """Return the cache of the trees of some standings."""
+        if len(self.trees) > MAX_STANDINGS:
             self.trees.clear()
-        return self.trees.setdefault(standings, KnownTrees())
+        return self.trees.setdefault(standings, CachedTrees())
 
-    def forget(self, standings: str) -> None:
-        """Forget what is known of one order."""
-        for known in (self.trees, self.ladders, self.roots, self.asked):
-            known.pop(standings, None)
+    def drop(self, standings: str) -> None:
+        """Drop all that is cached of some standings."""
+        for cache in (self.trees, self.ladders, self.roots, self.asked):
+            cache.pop(standings, None)

@@ -1,4 +1,4 @@
-"""The list of standings whose counter tree has a leaf to grow, as one partition of the counters table."""
+"""The list of standings whose counter tree has a leaf to grow: a partition of the counters table."""
 
 from contextlib import suppress
 
@@ -19,8 +19,8 @@ def mark_growing(db: Database, standings: str) -> None:
 
 def growing(db: Database) -> dict[str, str]:
     """Return the listed standings, each with when it was marked: half a read unit for each 4 KB."""
-    notes = query_nodes(db, _GROWING, "")
-    return {item["node"]["S"]: item.get("marked_at", {}).get("N", "0") for item in notes}
+    marks = query_nodes(db, _GROWING, "")
+    return {item["node"]["S"]: item.get("marked_at", {}).get("N", "0") for item in marks}
 
 
 def unmark_growing(db: Database, standings: str, marked_at: str) -> None:

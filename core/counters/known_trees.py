@@ -1,294 +1,243 @@
-"""What a process knows of the counter trees: which there are, and how far each has grown.
+"""What this process knows of the counter trees of some standings: which there are, how far each has grown.
 
-Trees only grow, and growth is announced before it takes effect. So what was read a while ago still tells what
-an entry's item counts in, and a change costs no read of a tree.
+Trees only grow, and growth is announced before it takes effect. So what was read of a node a moment ago still
+decides which nodes count an entry, and counting a change costs no read of a tree.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from core.counters.cache import CounterCache, KnownTrees
-from core.counters.directory import parse_directory, read_directory
-from core.counters.nodes import Item, get_node, grown_of, settled_of, unpack_edges
+from core.counters.cache import CachedTrees, CounterCache
+from core.counters.directory import Directory, parse_directory, read_directory
+from core.counters.nodes import BIRTH, SETTLED, Item, by_child, get_node, unpack_edges
+from core.domain.entry_item import is_ranked, written_at
 from core.domain.model import Board, CounterMode
 from core.storage.clock import now_ms
 from core.storage.database import Database
-from core.tree.changes import Change, is_ranked, written_at
+from core.tree.changes import Change
 from core.tree.node import (
     Leaf,
     Node,
     Step,
-    Unknown,
-    believe,
+    UnknownNode,
+    child_range,
+    correct_written_at,
     edges_name,
-    locate,
-    missed_since,
+    find_leaf,
+    first_missed_birth,
     node_name,
-    path_of,
     steps,
-    stretch,
 )
 from core.tree.shape import Path, static_depth, static_edges
 
-# A node is announced so many milliseconds before its birth. What a process knows of a node it trusts for half
-# of that; the other half is for clocks that differ and for the announcement's own way into the table.
-LEAD = 5_000
-TRUST = LEAD // 2
-# A clock may be so far ahead: its entries are counted when their time comes. Those from further ahead count
-# as ones that do not tell when they were written, and are written again at once.
-AHEAD = 2 * LEAD
+# All in milliseconds. A node is announced this long before its birth.
+ANNOUNCEMENT_LEAD = 5_000
+# What was read of a node holds for entries written up to this much later. The rest of the lead is for clocks
+# that differ, and for the time that the announcement itself takes to be written.
+CACHE_TTL = ANNOUNCEMENT_LEAD // 2
+# An entry whose `written_at` is up to this far ahead of the clock here is counted when that time has come. An
+# entry further ahead counts as one without `written_at`, and is written again at once.
+MAX_CLOCK_SKEW = 2 * ANNOUNCEMENT_LEAD
 
 T = TypeVar("T")
 
 
-class Gone(Exception):
-    """A node's edges are not there: its tree has been replaced."""
+class TreeReplaced(Exception):
+    """The tree is not in the directory any more."""
 
 
 class Trees:
-    """The shape of a database's counter trees, from this process's memory as far as it holds."""
+    """The counter trees of some standings, read only as far as this process has not cached them."""
 
-    def __init__(self, db: Database) -> None:
-        self._db = db
-        self._of = db.cache(CounterCache).trees_of
+    def __init__(self, db: Database, board: Board, standings: str, cached: CachedTrees | None = None) -> None:
+        self._db, self._board, self._standings = db, board, standings
+        self._cached = db.cache(CounterCache).trees_of(standings) if cached is None else cached
 
-    def steps(
-        self, board: Board, standings: str, changes: Sequence[Change]
-    ) -> dict[tuple[int, Path], list[Step]]:
-        """Say what changes do to every node of every tree that counts them.
+    def steps(self, changes: Sequence[Change]) -> dict[tuple[int, Path], list[Step]]:
+        """Return the steps that changes take in each node, by (tree, path), of every tree.
 
-        Costs nothing while the nodes on the way are known; else half a read unit for each, twice for a
-        consistent read. Waits for the time that an image claims to be written at, if it is near.
+        Costs nothing while the nodes on the way are cached, else a consistent read of each. Waits until the
+        time in an entry's `written_at` if that is a little ahead.
         """
-        known = self._of(standings)
-        changes = _believed(board, changes)
-        newest = max((written for change in changes for written in _writings(change)), default=0)
-        # Now and then also for images that are all old: only so are late ones seen to be late.
-        if known.known_at + TRUST < newest or known.known_at + AHEAD < now_ms():
-            self._read_trees(standings, known)
+        changes = _with_credible_times(self._board, changes)
+        images = (image for change in changes for image in (change.old, change.new) if image is not None)
+        newest = max(map(written_at, images), default=0)
+        # Now and then also for old entries alone: only a directory read since then shows that they are late.
+        if self._cached.read_at + CACHE_TTL < newest or self._cached.read_at + MAX_CLOCK_SKEW < now_ms():
+            self._read_directory()
         found: dict[tuple[int, Path], list[Step]] = {}
-        for tree in list(known.born):
-            ask = partial(steps, changes=changes, lead=TRUST)
-            try:
-                of_tree = self._knowing(board, standings, known, tree, ask)
-            except Gone:
-                self._read_trees(standings, known)
-                if tree in known.born:
-                    raise
-            else:
+        for tree in self._directory.births:
+            with suppress(TreeReplaced):
+                of_tree = self._with_nodes(tree, partial(steps, changes=changes, lead=CACHE_TTL))
                 found |= {(tree, path): of_node for path, of_node in of_tree.items()}
         return found
 
-    def late(self, board: Board, standings: str, changes: Iterable[Change]) -> list[tuple[Change, int]]:
-        """Name the changes just counted whose entries must be written again, if not written since some time.
+    def late_entries(self, changes: Sequence[Change]) -> list[tuple[str, bytes, int]]:
+        """Return the late entries of changes just counted: participant, rank key, and the birth of a node.
 
-        They are rare: entries written by a clock that is wrong, by a stranger, or held up on their way. Costs
-        nothing for others. In mode STREAM nothing either, since counting has just shown the nodes on the way;
-        in other modes a consistent read of each, and of the trees.
+        That node misses the entry unless it is written again. Late entries are rare: their writer's clock is
+        wrong, their item is foreign, or they were held up on their way. Other entries cost nothing. For a
+        late one, mode STREAM has just cached the nodes on the way; the other modes cost a consistent read of
+        each, and of the directory.
         """
         now = now_ms()
         suspects = [
             change
             for change in changes
-            if is_ranked(change.new) and not _due(change) <= written_at(change.new or {}) <= now + AHEAD
+            if change.new is not None
+            and is_ranked(change.new)
+            and not _latest_rewrite(change) <= written_at(change.new) <= now + MAX_CLOCK_SKEW
         ]
-        if not suspects:
-            return []
-        known = self._of(standings) if board.counter_mode is CounterMode.STREAM else KnownTrees()
-        if not known.born:  # where another thread has had all forgotten, too
-            self._read_trees(standings, known)
+        trees = self
+        if self._board.counter_mode is not CounterMode.STREAM:  # writers have counted by caches of their own
+            trees = Trees(self._db, self._board, self._standings, CachedTrees())
         found = []
         for change in suspects:
-            image = believe(change.new, now + AHEAD, 0) or {}
-            missed = [0] if image is not change.new else []
-            for tree, born in known.born.items():
-                ask = partial(missed_since, born=born, image=image, due=_due(change))
-                since = self._knowing(board, standings, known, tree, ask)
-                if since is not None:
-                    missed.append(since)
-            if missed:
-                found.append((change, max(missed)))
+            image = correct_written_at(change.new, now + MAX_CLOCK_SKEW, 0) or {}
+            births = [] if image is change.new else [0]
+            for tree, birth in trees._directory.births.items():
+                find = partial(first_missed_birth, born=birth, item=image, due=_latest_rewrite(change))
+                missed = trees._with_nodes(tree, find)
+                births += [] if missed is None else [missed]
+            if births:
+                found.append((change.participant, bytes(image["rank_key"]["B"]), max(births)))
         return found
 
-    def locate(self, board: Board, standings: str, keys: Sequence[bytes]) -> tuple[int, dict[bytes, Leaf]]:
-        """Find each rank key's leaf in the tree that readers use; gives the tree's number too."""
-        known = self._of(standings)
-        if not known.born:
-            self._read_trees(standings, known)
-        tree = known.current
+    def locate(self, keys: Sequence[bytes]) -> tuple[int, dict[bytes, Leaf]]:
+        """Return the number of the tree in use, and each rank key's leaf in it."""
+        tree = self._directory.current
         try:
-            return tree, {
-                key: self._knowing(board, standings, known, tree, partial(locate, key=key)) for key in keys
-            }
-        except Gone:
-            if self.current(standings) == tree:
-                raise
-            return self.locate(board, standings, keys)
+            return tree, {key: self._with_nodes(tree, partial(find_leaf, key=key)) for key in keys}
+        except TreeReplaced:
+            return self.locate(keys)
 
-    def stretch(
-        self, board: Board, standings: str, tree: int, path: Path, child: int
-    ) -> tuple[bytes, bytes | None]:
-        """Give the stretch of a node's child, from (inclusive) and to (exclusive)."""
-        ask = partial(stretch, path=path, child=child)
-        return self._knowing(board, standings, self._of(standings), tree, ask)
+    def child_range(self, tree: int, path: Path, child: int) -> tuple[bytes, bytes | None]:
+        """Return the half-open range of rank keys under a node's child."""
+        return self._with_nodes(tree, partial(child_range, path=path, child=child))
 
-    def current(self, standings: str) -> int:
-        """Give the number of the tree that readers use, freshly read: a read unit."""
-        known = self._of(standings)
-        self._read_trees(standings, known)
-        return known.current
+    def current(self) -> int:
+        """Read the number of the tree in use: a read unit."""
+        return self._read_directory().current
 
-    def learn_current(self, standings: str, tree: int, item: Item) -> bool:
-        """Take note of the `trees` item, empty where there is none; says whether `tree` is not used any more.
+    def is_replaced(self, tree: int, item: Item) -> bool:
+        """Return whether a `trees` item, empty where there is none, names a newer tree in use than this one.
 
-        Readers' reads may be old, and tell nothing of which trees to count; a change is read again.
+        Such an item may come from an eventually consistent read, so it is not cached. If the cache does not
+        know of the newer tree, the directory is read again, consistently: a read unit.
         """
         current = parse_directory(item).current
-        if current <= tree:
-            return False
-        known = self._of(standings)
-        if current > known.current:
-            self._read_trees(standings, known)
-        return True
+        if current > max(tree, self._directory.current):
+            self._read_directory()
+        return current > tree
 
-    def learn_edges(self, standings: str, tree: int, items: Iterable[Item]) -> None:
-        """Remember the edges of grown nodes."""
-        known = self._of(standings)
-        for item in items:
-            known.edges[tree, path_of(item["node"]["S"])] = _edges_of(item)
-
-    def learn(
-        self, board: Board, standings: str, tree: int, path: Path, item: Item, read_at: int | None = None
+    def remember_node(
+        self, tree: int, path: Path, item: Item, *, edges: Item | None = None, read_at: int = 0
     ) -> Node:
-        """Remember what a node's item says of its growth.
+        """Cache what a node's item says of its growth, and return the node.
 
-        `read_at` is when it was read or written, consistently. Without it readers learn of growth, but what
-        was known before still says until when the node may be counted by.
+        `edges` is the item of its edges, if that has been read too. `read_at` is when the node's item was
+        read, consistently, or written. After an eventually consistent read it is left out: readers learn of
+        growth, but how long the node holds for counting does not change.
         """
-        return self._learn(board, standings, self._of(standings), tree, path, item, read_at or 0)
-
-    def _knowing(
-        self,
-        board: Board,
-        standings: str,
-        known: KnownTrees,
-        tree: int,
-        ask: Callable[[Mapping[Path, Node]], T],
-    ) -> T:
-        """Ask something of a tree's nodes, reading those that it turns out to need.
-
-        Raises:
-            Gone: the tree has been replaced; its nodes are not remembered any more.
-        """
-        while True:
-            try:
-                return ask(known.nodes.setdefault(tree, {}))
-            except Unknown as unknown:
-                path, read_at = unknown.path, now_ms()
-                item = get_node(self._db, standings, node_name(tree, path), consistent=True)
-                self._learn(board, standings, known, tree, path, item, read_at)
-                if tree not in known.born:
-                    raise Gone(path) from None
-
-    def _learn(
-        self,
-        board: Board,
-        standings: str,
-        known: KnownTrees,
-        tree: int,
-        path: Path,
-        item: Item,
-        read_at: int,
-    ) -> Node:
-        edges, born = self._edges(board, standings, known, tree, path)
-        static = _static_children(board, path, edges)
+        node = self._cached.nodes.get(tree, {}).get(path) or self._new_node(tree, path, edges)
         with self._db.cache(CounterCache).lock:
-            nodes = known.nodes.setdefault(tree, {})
-            # Nothing that has grown ever goes: what a fresher read or another thread has learned holds.
-            node = nodes.get(path, Node(edges, born, dict.fromkeys(static, 0), static))
+            nodes = self._cached.nodes.setdefault(tree, {})
+            node = nodes.get(path, node)
+            # Growth is never undone: what another thread or a fresher read has found stays.
             nodes[path] = replace(
                 node,
-                grown={**node.grown, **grown_of(item)},
-                settled=node.settled | settled_of(item),
+                grown={**node.grown, **by_child(item, BIRTH)},
+                settled=node.settled.union(by_child(item, SETTLED)),
                 known_at=max(node.known_at, read_at),
             )
             return nodes[path]
 
-    def _read_trees(self, standings: str, known: KnownTrees) -> None:
-        read_at = now_ms()
-        directory = read_directory(self._db, standings)
-        with self._db.cache(CounterCache).lock:
-            if read_at < known.known_at:
-                return  # another thread has read them since
-            known.current, known.born = directory.current, dict(directory.born)
-            known.known_at = read_at
-            # Others may be adding to both: a list is taken in one step.
-            known.nodes = {tree: nodes for tree, nodes in list(known.nodes.items()) if tree in known.born}
-            for tree, path in list(known.edges):
-                if tree not in known.born:
-                    known.edges.pop((tree, path), None)
+    def _with_nodes(self, tree: int, compute: Callable[[Mapping[Path, Node]], T]) -> T:
+        """Return what `compute` makes of a tree's nodes, reading each node that it turns out to need.
 
-    def _edges(
-        self, board: Board, standings: str, known: KnownTrees, tree: int, path: Path
-    ) -> tuple[tuple[bytes, ...], int]:
-        edges = static_edges(board, path)
-        if edges is not None:
-            if tree not in known.born:
-                self._read_trees(standings, known)
-            return edges, known.born.get(tree, 0)
-        found = known.edges.get((tree, path))
-        if found is None:
-            item = get_node(self._db, standings, edges_name(tree, path), consistent=True)
+        Raises:
+            LookupError: the edges of a node are missing.
+            TreeReplaced: the tree is not in the directory any more.
+        """
+        while True:
+            try:
+                return compute(self._cached.nodes.setdefault(tree, {}))
+            except UnknownNode as unknown:
+                path, read_at = unknown.path, now_ms()
+                item = get_node(self._db, self._standings, node_name(tree, path), consistent=True)
+                self.remember_node(tree, path, item, read_at=read_at)
+                if tree not in self._directory.births:
+                    raise TreeReplaced from None
+
+    def _new_node(self, tree: int, path: Path, item: Item | None) -> Node:
+        edges = static_edges(self._board, path)
+        if edges is None:
+            name = edges_name(tree, path)
+            item = item or get_node(self._db, self._standings, name, consistent=True)
             if not item:
-                raise Gone(path)
-            found = known.edges[tree, path] = _edges_of(item)
-        return found
+                raise (
+                    LookupError(f"no item {name}") if tree in self._read_directory().births else TreeReplaced
+                )
+            return Node(unpack_edges(item["edges"]["B"]), int(item["born"]["N"]))
+        if tree not in self._directory.births:
+            self._read_directory()
+        children = range(len(edges) + 1 if len(path) + 1 < static_depth(self._board) else 0)
+        static = [child for child in children if static_edges(self._board, (*path, child)) is not None]
+        return Node(edges, self._directory.births.get(tree, 0), dict.fromkeys(static, 0), frozenset(static))
+
+    @property
+    def _directory(self) -> Directory:
+        return self._cached.directory or self._read_directory()
+
+    def _read_directory(self) -> Directory:
+        cached, read_at = self._cached, now_ms()
+        directory = read_directory(self._db, self._standings)
+        with self._db.cache(CounterCache).lock:
+            if cached.directory is not None and read_at < cached.read_at:
+                return cached.directory  # another thread has read it since
+            cached.directory, cached.read_at = directory, read_at
+            # `list` copies in one step: threads add trees without the lock.
+            kept = [(tree, nodes) for tree, nodes in list(cached.nodes.items()) if tree in directory.births]
+            cached.nodes = dict(kept)
+        return directory
 
 
-def _edges_of(item: Item) -> tuple[tuple[bytes, ...], int]:
-    return unpack_edges(item["edges"]["B"]), int(item["born"]["N"])
+def _with_credible_times(board: Board, changes: Sequence[Change]) -> list[Change]:
+    """Correct the `written_at` of entries that are too far ahead, and wait for those that are a little ahead.
 
-
-def _believed(board: Board, changes: Sequence[Change]) -> list[Change]:
-    """Make sense of clocks that are ahead, waiting for an entry's time to come if it is near.
-
-    An entry must be taken the same way when it comes and when it goes: whatever is still ahead when it goes
-    was too far ahead to be waited for when it came. Writers that count for themselves believe each other.
+    The stream's consumer must take an entry alike when it comes and when it goes: one that is still ahead
+    when it goes was too far ahead to wait for when it came. In the other modes, an entry that is ahead by
+    more than `CACHE_TTL` counts as written that much from now.
     """
     now = now_ms()
     if board.counter_mode is not CounterMode.STREAM:
-        until = now + TRUST
+        until = now + CACHE_TTL
         return [
-            replace(one, old=believe(one.old, until, until), new=believe(one.new, until, until))
-            for one in changes
+            replace(
+                change,
+                old=correct_written_at(change.old, until, until),
+                new=correct_written_at(change.new, until, until),
+            )
+            for change in changes
         ]
-    changes = [replace(one, new=believe(one.new, now + AHEAD, 0)) for one in changes]
-    newest = max((written_at(one.new) for one in changes if one.new), default=0)
-    if newest > now + TRUST:
-        time.sleep((newest - TRUST - now) / 1000)
-    until = now_ms() + TRUST
-    return [replace(one, old=believe(one.old, until, 0)) for one in changes]
+    changes = [
+        replace(change, new=correct_written_at(change.new, now + MAX_CLOCK_SKEW, 0)) for change in changes
+    ]
+    newest = max((written_at(change.new) for change in changes if change.new is not None), default=0)
+    if newest > now + CACHE_TTL:
+        time.sleep((newest - CACHE_TTL - now) / 1000)
+    until = now_ms() + CACHE_TTL
+    return [replace(change, old=correct_written_at(change.old, until, 0)) for change in changes]
 
 
-def _due(change: Change) -> int:
-    """Give the last birth of a node whose entries may have been written again before this one came.
+def _latest_rewrite(change: Change) -> int:
+    """Return the birth of the youngest node whose entries may have been rewritten before this change came.
 
-    The stream tells the second of a record alone, and the index is given another to show it.
+    A rewrite begins `CACHE_TTL` after the birth. A stream record tells its second alone, and the rank index,
+    from which the rewrite reads, may lag for another.
     """
-    return int(change.at.timestamp() * 1000) + 2_000 - TRUST
-
-
-def _static_children(board: Board, path: Path, edges: Sequence[bytes]) -> frozenset[int]:
-    """Name the children that have nodes from the start."""
-    if len(path) + 1 >= static_depth(board):
-        return frozenset()
-    return frozenset(
-        child for child in range(len(edges) + 1) if static_edges(board, (*path, child)) is not None
-    )
-
-
-def _writings(change: Change) -> Iterator[int]:
-    return (written_at(image) for image in (change.old, change.new) if image is not None)
+    return int(change.at.timestamp() * 1000) + 2_000 - CACHE_TTL

@@ -1,15 +1,21 @@
-"""The counter tree in storage: the items that hold its nodes' counts.
-
-A node is one item of the counters table: `c00` to `c7f` count the entries under each child and `seq_*` guard
-them (guard.py). Of its growth, `g..` says since when a child has a node of its own, `w..` when its entries
-were last written again, `r..` that they all have been once, and `s..` that readers may use it. The edges of a
-grown node never change and are an item apart, so that a count writes as few bytes as it can.
+"""The items of the counters table that hold counter trees.
 
     standings          node        what
-    race#all-time#g1   trees       which tree readers use, and which one is being built
-    race#all-time#g1   tree0:      the root
-    race#all-time#g1   tree0:05    the node under its child 5
-    race#all-time#g1   edges0:05   where that node's children meet
+    race#all-time#g1   trees       the directory (directory.py)
+    race#all-time#g1   tree0:      the root of tree 0
+    race#all-time#g1   tree0:05    the node of the root's child 5
+    race#all-time#g1   edges0:05   that node's edges and its birth, if it has grown
+
+A node's item says of each child, by its number in two hexadecimal digits:
+
+    c05   how many entries are under it
+    g05   the birth of its own node, in ms since 1970, if it has grown
+    w05   when the last rewrite of its entries began, in ms since 1970
+    r05   a rewrite of its entries has been completed
+    s05   its node is settled: readers may use it
+
+and besides `as_of`, the time of the newest change in the counts, and `seq_*`, the guards (guard.py). Names
+are short and edges are an item apart, since each count is charged by the size of the node's item.
 """
 
 import re
@@ -32,75 +38,64 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
 TREES_NODE = "trees"
-_WORTH_A_WRITE = 4  # guards
-
-_COUNT = re.compile(r"c([0-9a-f]{2})")
-_GROWN = re.compile(r"g([0-9a-f]{2})")
-_SETTLED = re.compile(r"s([0-9a-f]{2})")
+COUNT, BIRTH, REWRITE_BEGUN, REWRITTEN, SETTLED = "c", "g", "w", "r", "s"  # first letters of attributes
+_WORTH_A_WRITE = 4  # outdated guards
+_REMOVED_AT_ONCE = 100  # outdated guards; an expression has 4 KB at most
+_CHILD_ATTRIBUTE = re.compile(r"([cgwrs])([0-9a-f]{2})")
 
 Item = Mapping[str, Any]
 
 
 def add_steps(
-    db: Database,
-    shard_id: str,
-    board: Board,
-    standings: str,
-    name: str,
-    node_steps: Sequence[Step],
-    at: datetime,
+    db: Database, shard_id: str, board: Board, standings: str, name: str, steps: Sequence[Step], at: datetime
 ) -> Item:
-    """Add to a node what is not in it yet of one stream shard's steps, and give the item as it is then.
+    """Add to a node those steps of a stream shard that it does not count yet; return its item as it is then.
 
-    Costs one conditional UpdateItem, a write unit a KB of the node; where some are in it, another, where all
-    are, only that one, in vain.
+    Costs one conditional UpdateItem, a write unit a KB of the node; two where some steps are counted already;
+    and another now and then, to remove outdated guards.
     """
     guard = guard_name(shard_id)
-    goes = expiry(board, standings)
+    ttl = expiry(board, standings)
     item: Item = {}
-    while node_steps:
-        by_child = Counter[int]()
-        for step in node_steps:
-            by_child[step.child] += step.by
-        # Changes that cancel one another out move the guard too: the batch may come again in pieces.
-        moved = {child: by for child, by in by_child.items() if by}
+    while steps:
+        sums = Counter[int]()
+        for step in steps:
+            sums[step.child] += step.by
+        # Steps that cancel one another out move the guard too: the batch may come again in pieces.
+        added = {attribute(COUNT, child): {"N": str(by)} for child, by in sums.items() if by}
         try:
-            return db.client.update_item(
+            item = db.client.update_item(
                 TableName=db.tables.counters,
                 Key=node_key(standings, name),
                 UpdateExpression=f"SET {guard} = :last, as_of = :at"
-                + "".join(f", {one} = :{one}" for one in goes)
-                + (" ADD " + ", ".join(f"c{child:02x} :c{child:02x}" for child in moved) if moved else ""),
+                + "".join(f", {attr} = :{attr}" for attr in ttl)
+                + (" ADD " + ", ".join(f"{attr} :{attr}" for attr in added) if added else ""),
                 ConditionExpression=f"attribute_not_exists({guard}) OR {guard}[0] < :first",
                 ExpressionAttributeValues={
-                    ":first": {"N": str(node_steps[0].sequence)},
-                    ":last": guard_value(node_steps[-1].sequence, now_ms()),
+                    ":first": {"N": str(steps[0].sequence)},
+                    ":last": guard_value(steps[-1].sequence, now_ms()),
                     ":at": {"N": str(int(at.timestamp() * 1000))},
-                    **{f":{one}": when for one, when in goes.items()},
-                    **{f":c{child:02x}": {"N": str(by)} for child, by in moved.items()},
+                    **{f":{attr}": value for attr, value in (ttl | added).items()},
                 },
                 ReturnValues="ALL_NEW",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )["Attributes"]
+            break
         except db.client.exceptions.ConditionalCheckFailedException as error:
             item = failed_item(error)
-            node_steps = not_counted(node_steps, item, guard)
-    return item
-
-
-def drop_guards(db: Database, standings: str, name: str, item: Item) -> None:
-    """Take the guards off a node that guard nothing any more, once they are some: a write unit a KB."""
-    names = outdated(item, now_ms())
-    if len(names) >= _WORTH_A_WRITE:
+            steps = not_counted(steps, item, guard)
+    guards = outdated(item, now_ms())
+    if len(guards) >= _WORTH_A_WRITE:
         db.client.update_item(
             TableName=db.tables.counters,
             Key=node_key(standings, name),
-            UpdateExpression="REMOVE " + ", ".join(names),
+            UpdateExpression="REMOVE " + ", ".join(guards[:_REMOVED_AT_ONCE]),
         )
+    return item
 
 
 def get_node(db: Database, standings: str, name: str, *, consistent: bool = False) -> Item:
-    """Read one item of an order's derived data, empty if it is not there: half a read unit for each 4 KB."""
+    """Read one item, empty if there is none: half a read unit (consistent: one) for each 4 KB."""
     answer = db.client.get_item(
         TableName=db.tables.counters, Key=node_key(standings, name), ConsistentRead=consistent
     )
@@ -110,44 +105,42 @@ def get_node(db: Database, standings: str, name: str, *, consistent: bool = Fals
 def get_nodes(
     db: Database, board: Board, standings: str, names: Iterable[str], *, consistent: bool = False
 ) -> dict[str, Item]:
-    """Read several nodes in one round trip, leaving out those that are not there.
+    """Read several nodes by name in one round trip, leaving out those that do not exist.
 
-    Costs half a read unit (consistent: one) for each 4 KB of a node, for each counter shard; the `trees` item
-    is in the first.
+    Costs half a read unit (consistent: one) for each 4 KB of a node and each counter shard. The directory is
+    in the first shard alone.
     """
     shards = partitions(board, standings)
-    keys = [node_key(one, name) for name in names for one in (shards[:1] if name == TREES_NODE else shards)]
+    keys = [
+        node_key(shard, name) for name in names for shard in (shards[:1] if name == TREES_NODE else shards)
+    ]
     return merge_shards(standings, batch_get(db, db.tables.counters, keys, consistent=consistent))
 
 
 def query_nodes(db: Database, partition: str, prefix: str) -> Iterator[Item]:
-    """Read a partition's items whose name starts with `prefix`: half a read unit for each 4 KB of them."""
+    """Yield a partition's items whose name starts with `prefix`: half a read unit for each 4 KB of them."""
     condition = "standings = :standings"
     values: dict[str, AttributeValueTypeDef] = {":standings": {"S": partition}}
     if prefix:  # DynamoDB refuses an empty string in a key condition
         condition += " AND begins_with(node, :prefix)"
         values[":prefix"] = {"S": prefix}
-    return query_all(
-        db,
-        TableName=db.tables.counters,
-        KeyConditionExpression=condition,
-        ExpressionAttributeValues=values,
-    )
+    table = db.tables.counters
+    return query_all(db, TableName=table, KeyConditionExpression=condition, ExpressionAttributeValues=values)
 
 
 def partitions(board: Board, standings: str) -> list[str]:
-    """Name the partitions of an order's counters; what is not counted is in the first alone."""
+    """Return the partitions that hold the counter shards; whatever is no count is in the first alone."""
     return [standings, *(f"{standings}{SEPARATOR}{shard}" for shard in range(1, counter_shards(board)))]
 
 
 def merge_shards(standings: str, items: Iterable[Item]) -> dict[str, Item]:
-    """Make one item of a node's items in every counter shard: the first shard's, with the counts of all."""
+    """Merge each node's items of all counter shards into the first shard's, with the sums of the counts."""
     merged: dict[str, dict[str, Any]] = {}
     for item in items:
         node = merged.setdefault(item["node"]["S"], {})
         first = item["standings"]["S"] == standings
         for name, value in item.items():
-            if _COUNT.fullmatch(name) and name in node:
+            if name in node and name.startswith(COUNT) and _CHILD_ATTRIBUTE.fullmatch(name):
                 node[name] = {"N": str(int(node[name]["N"]) + int(value["N"]))}
             elif name == "as_of" and name in node:
                 node[name] = max(node[name], value, key=lambda when: int(when["N"]))
@@ -156,26 +149,27 @@ def merge_shards(standings: str, items: Iterable[Item]) -> dict[str, Item]:
     return dict(merged)
 
 
+def attribute(kind: str, child: int) -> str:
+    """Return the name of a node's attribute of one kind for one child."""
+    return f"{kind}{child:02x}"
+
+
+def by_child(item: Item, kind: str) -> dict[int, int]:
+    """Return the values of a node's attributes of one kind, by child."""
+    matches = ((_CHILD_ATTRIBUTE.fullmatch(name), value) for name, value in item.items())
+    return {int(match[2], 16): int(value["N"]) for match, value in matches if match and match[1] == kind}
+
+
 def counts_of(item: Item) -> dict[int, int]:
-    """Read how many entries are under each child of a node."""
-    return {child: int(item[name]["N"]) for child, name in _named(_COUNT, item)}
-
-
-def grown_of(item: Item) -> dict[int, int]:
-    """Read which children of a node have nodes of their own, and since when: milliseconds since 1970."""
-    return {child: int(item[name]["N"]) for child, name in _named(_GROWN, item)}
-
-
-def settled_of(item: Item) -> frozenset[int]:
-    """Read which children's nodes readers may use."""
-    return frozenset(child for child, _ in _named(_SETTLED, item))
+    """Return how many entries are under each child of a node."""
+    return by_child(item, COUNT)
 
 
 def as_of(board: Board, nodes: Iterable[Item], read_at: datetime) -> datetime:
-    """Say when the counts of some nodes of one tree, its root among them, were true.
+    """Return the time as of which the counts of some nodes of one tree, its root among them, are right.
 
-    Where the stream is counted that is the time of the newest change in them, of which nothing older is
-    missing. Where writers count for themselves it is the time of reading.
+    In mode STREAM that is the time of the newest change in them: all older changes are counted too. In the
+    other modes, in which writers count for themselves, it is the time of reading.
     """
     if board.counter_mode is not CounterMode.STREAM:
         return read_at
@@ -184,23 +178,23 @@ def as_of(board: Board, nodes: Iterable[Item], read_at: datetime) -> datetime:
 
 
 def expiry(board: Board, standings: str) -> "dict[str, AttributeValueTypeDef]":
-    """Give the attribute by which an item of an order's derived data goes with its period; none for ever."""
+    """Return the attribute that lets TTL delete an item with its period; none if the period has no end."""
     at = expires_at(board, split_standings(standings)[1])
     return {} if at is None else {TTL_ATTRIBUTE: {"N": str(int(at.timestamp()))}}
 
 
 def node_key(standings: str, name: str) -> "dict[str, AttributeValueTypeDef]":
-    """Give the key of an item of an order's derived data."""
+    """Return the key of an item of the counters table."""
     return {"standings": {"S": standings}, "node": {"S": name}}
 
 
 def pack_edges(edges: Sequence[bytes]) -> bytes:
-    """Write edges as one value: each with its length before it."""
+    """Return edges as one value, each behind its length in two bytes."""
     return b"".join(len(edge).to_bytes(2, "big") + edge for edge in edges)
 
 
 def unpack_edges(packed: bytes) -> tuple[bytes, ...]:
-    """Read edges that `pack_edges` wrote."""
+    """Return the edges that `pack_edges` packed."""
     edges = []
     at = 0
     while at < len(packed):
@@ -208,10 +202,3 @@ def unpack_edges(packed: bytes) -> tuple[bytes, ...]:
         at = start + int.from_bytes(packed[at:start], "big")
         edges.append(bytes(packed[start:at]))
     return tuple(edges)
-
-
-def _named(pattern: re.Pattern[str], item: Item) -> Iterator[tuple[int, str]]:
-    for name in item:
-        match = pattern.fullmatch(name)
-        if match:
-            yield int(match[1], 16), name

@@ -1,9 +1,9 @@
-"""The root of a counter tree: how many entries there are, and how they are spread."""
+"""The root of a counter tree: how many entries some standings have, and how they are spread."""
 
 import time
 from collections.abc import Mapping
 
-from core.counters.cache import REMEMBERED, CounterCache
+from core.counters.cache import MAX_STANDINGS, CounterCache
 from core.counters.directory import parse_directory
 from core.counters.nodes import TREES_NODE, counts_of, get_nodes
 from core.domain.model import Board
@@ -12,7 +12,7 @@ from core.tree.node import node_name
 
 
 def read_size(db: Database, board: Board, standings: str) -> int:
-    """Read the number of ranked entries, as far as counted; costs what `read_root` does."""
+    """Read the number of ranked entries, as far as counted. Costs what `read_root` does."""
     return sum(read_root(db, board, standings).values())
 
 
@@ -21,19 +21,20 @@ def read_root(db: Database, board: Board, standings: str) -> Mapping[int, int]:
 
     Costs half a read unit, and another for each counter shard.
     """
-    first = node_name(0, ())
-    items = get_nodes(db, board, standings, [TREES_NODE, first])
+    name = node_name(0, ())
+    items = get_nodes(db, board, standings, [TREES_NODE, name])
     tree = parse_directory(items.get(TREES_NODE, {})).current
     if tree:
-        first = node_name(tree, ())
-        items = get_nodes(db, board, standings, [first])
-    counts = counts_of(items.get(first, {}))
+        name = node_name(tree, ())
+        items = get_nodes(db, board, standings, [name])
+    counts = counts_of(items.get(name, {}))
     remember_root(db, standings, counts)
     return counts
 
 
 def remember_root(db: Database, standings: str, counts: Mapping[int, int]) -> None:
-    """Remember how an order's entries are spread over its root."""
-    if len(db.cache(CounterCache).roots) > REMEMBERED:
-        db.cache(CounterCache).roots.clear()
-    db.cache(CounterCache).roots[standings] = (time.monotonic(), counts)
+    """Cache how many entries are under each child of the root."""
+    roots = db.cache(CounterCache).roots
+    if len(roots) > MAX_STANDINGS:
+        roots.clear()
+    roots[standings] = (time.monotonic(), counts)

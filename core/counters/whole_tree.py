@@ -32,19 +32,18 @@ class Child:
 
 
 def load_tree(db: Database, board: Board, standings: str, tree: int) -> WholeTree:
-    """Read every node of a tree: half a read unit for each 4 KB of it, in one round trip for each MB."""
-    trees = Trees(db)
+    """Read every node of a tree: half a read unit for each 4 KB of it, one round trip for each MB."""
+    trees = Trees(db, board, standings)
     queries = [(standings, edges_name(tree, ()))]
     queries += [(partition, node_name(tree, ())) for partition in partitions(board, standings)]
-    edges, *parts = run_all([partial(_read_all, db, *query) for query in queries])
-    trees.learn_edges(standings, tree, edges)
-    found = {}
-    for name, item in merge_shards(standings, chain.from_iterable(parts)).items():
-        path = path_of(name)
-        found[path] = (trees.learn(board, standings, tree, path, item), item)
-    if () not in found:
-        found[()] = (trees.learn(board, standings, tree, (), {}), {})
-    return found
+    edges, *nodes = run_all([partial(_read_all, db, *query) for query in queries])
+    edges_of = {path_of(item["node"]["S"]): item for item in edges}
+    items: dict[Path, Item] = {(): {}}
+    items |= {path_of(name): item for name, item in merge_shards(standings, chain(*nodes)).items()}
+    return {
+        path: (trees.remember_node(tree, path, item, edges=edges_of.get(path)), item)
+        for path, item in items.items()
+    }
 
 
 def children(whole: WholeTree) -> list[tuple[Child, int]]:
@@ -65,12 +64,12 @@ def children(whole: WholeTree) -> list[tuple[Child, int]]:
 
 
 def is_leaf(whole: WholeTree, child: Child) -> bool:
-    """Return whether readers stop at a child: it has no node that they may use."""
+    """Return whether a child is a leaf: it has no node that readers may use."""
     return child.number not in whole[child.path][0].settled or child.node not in whole
 
 
 def leaves(whole: WholeTree) -> list[tuple[Child, int]]:
-    """Return the children at which readers stop, each with its count, in rank order."""
+    """Return every leaf with its count, in rank order."""
     return [(child, count) for child, count in children(whole) if is_leaf(whole, child)]
 
 

@@ -1,1 +1,1 @@
-"""What a leaderboard is, in values and arithmetic. No I/O."""
+"""A leaderboard's values and rules. No I/O."""

@@ -1,4 +1,4 @@
-"""A board's definition: its rules, and its form in storage. Pure."""
+"""Define a board by the rules, and write its definition as JSON for storage. Pure."""
 
 import json
 import secrets
@@ -28,7 +28,7 @@ from core.domain.model import (
     ZoneChange,
 )
 from core.domain.scores import MAX_DIGITS, parse
-from core.domain.text import check_id, check_text
+from core.domain.text import check_id, check_name, check_text
 
 MAX_DECIMALS = 18
 MAX_PEAK_WRITES = 350_000  # 1,024 shards: more than a region gives one table
@@ -46,7 +46,7 @@ _DEFAULT_DECIMALS = {
 
 @dataclass(frozen=True, slots=True)
 class ComponentInput:
-    """A component as a client defines it; `min` and `max` are written like its scores."""
+    """A component as a client defines it; `min` and `max` are text, like its scores."""
 
     name: str = "score"
     kind: ScoreKind = ScoreKind.INTEGER
@@ -72,7 +72,7 @@ def define_board(
     rank_buckets: Sequence[RankBucket] | None = None,
     client_access: ClientAccess = ClientAccess.READ,
 ) -> Board:
-    """Make a new board of a new generation from what a client asks for.
+    """Return a new board, of a new generation, as a client defines it.
 
     Raises:
         InvalidInput: naming the field and the rule that it breaks.
@@ -113,35 +113,35 @@ def define_board(
 
 
 def board_to_json(board: Board) -> str:
-    """Write a board's definition for storage."""
+    """Return a board's definition as JSON."""
     return json.dumps(asdict(board), separators=(",", ":"), default=datetime.isoformat)
 
 
 def board_from_json(text: str) -> Board:
-    """Read a board's definition from storage."""
+    """Return the board that `board_to_json` wrote."""
     stored = json.loads(text)
     return Board(
         **stored
         | {
             "components": tuple(
-                Component(**one | {"kind": ScoreKind(one["kind"]), "order": SortOrder(one["order"])})
-                for one in stored["components"]
+                Component(**part | {"kind": ScoreKind(part["kind"]), "order": SortOrder(part["order"])})
+                for part in stored["components"]
             ),
             "policy": ScorePolicy(stored["policy"]),
             "tie_break": TieBreak(stored["tie_break"]),
             "periods": tuple(PeriodKind(kind) for kind in stored["periods"]),
             "counter_mode": CounterMode(stored["counter_mode"]),
-            "rank_buckets": tuple(RankBucket(**one) for one in stored["rank_buckets"]),
+            "rank_buckets": tuple(RankBucket(**bucket) for bucket in stored["rank_buckets"]),
             "created_at": datetime.fromisoformat(stored["created_at"]),
             "client_access": ClientAccess(stored.get("client_access", ClientAccess.READ)),
-            "zone_changes": tuple(_zone_change(one) for one in stored.get("zone_changes", ())),
+            "zone_changes": tuple(_zone_change(change) for change in stored.get("zone_changes", ())),
             "retention": Retention(**stored.get("retention", {})),
         }
     )
 
 
 def check_periods(kinds: Sequence[PeriodKind]) -> tuple[PeriodKind, ...]:
-    """Check the kinds of period that a board is to have.
+    """Return the kinds of period of a board.
 
     Raises:
         InvalidInput: there is none, or one twice.
@@ -152,10 +152,10 @@ def check_periods(kinds: Sequence[PeriodKind]) -> tuple[PeriodKind, ...]:
 
 
 def check_time_zone(name: str) -> str:
-    """Check that a time zone is one of the IANA's.
+    """Return the name of a time zone.
 
     Raises:
-        InvalidInput: it is not.
+        InvalidInput: it is not one of the IANA's.
     """
     if name not in _time_zones():
         raise InvalidInput(f"timeZone: must be an IANA name such as Europe/Rome, not {name[:64]!r}")
@@ -164,38 +164,38 @@ def check_time_zone(name: str) -> str:
 
 @cache
 def _time_zones() -> frozenset[str]:
-    from importlib.resources import files  # noqa: PLC0415 - only those who make a board wait for it
+    from importlib.resources import files  # noqa: PLC0415 - slow, and only defining a board needs it
 
-    # The package's list, since a machine's own may lack names, or hold such as are no zones.
+    # From the package: a machine's own list may lack zones, or hold names that are none.
     return frozenset(files("tzdata").joinpath("zones").read_text().split()) - {"Factory"}
 
 
 def _zone_change(stored: dict[str, Any]) -> ZoneChange:
     starts = tuple(
-        PeriodStart(PeriodKind(one["kind"]), datetime.fromisoformat(one["at"]), one["key"])
-        for one in stored["starts"]
+        PeriodStart(PeriodKind(start["kind"]), datetime.fromisoformat(start["at"]), start["key"])
+        for start in stored["starts"]
     )
     return ZoneChange(stored["before"], starts)
 
 
 def _new_generation(now: datetime) -> str:
-    """A name that no earlier board of the same id had: the time, and chance for two in one moment."""
+    """Return a name that no earlier board of the same id had: the time, and a random part."""
     return f"{int(now.astimezone(UTC).timestamp() * 1000):x}{secrets.token_hex(2)}"
 
 
 def _check_components(inputs: Sequence[ComponentInput], policy: ScorePolicy) -> tuple[Component, ...]:
     if not 1 <= len(inputs) <= MAX_COMPONENTS:
         raise InvalidInput(f"components: must be from 1 to {MAX_COMPONENTS}, not {len(inputs)}")
-    names = [one.name for one in inputs]
+    names = [component.name for component in inputs]
     if len(set(names)) != len(names):
         raise InvalidInput("components: names must differ from one another")
-    return tuple(_check_component(f"components[{at}]", one, policy) for at, one in enumerate(inputs))
+    return tuple(_check_component(f"components[{at}]", given, policy) for at, given in enumerate(inputs))
 
 
 def _check_component(field: str, given: ComponentInput, policy: ScorePolicy) -> Component:
     if not given.name:
         raise InvalidInput(f"{field}.name: must not be empty")
-    check_text(f"{field}.name", given.name, 64)
+    check_name(f"{field}.name", given.name, 64)
     kind = given.kind
     if kind is ScoreKind.TIMESTAMP and policy is ScorePolicy.SUM:
         raise InvalidInput(f"{field}.kind: a TIMESTAMP cannot be summed")
@@ -206,7 +206,7 @@ def _check_component(field: str, given: ComponentInput, policy: ScorePolicy) -> 
         raise InvalidInput(f"{field}.decimals: must be from 0 to {MAX_DECIMALS}, not {decimals}")
     low, high = _widest(kind, decimals)
     widest = Component(given.name, kind, given.order, decimals, low, high)
-    # Durations are rarely negative, so they are only where a `min` says so; it saves nothing but surprises.
+    # Durations are rarely negative: a board that wants negative ones sets a `min`.
     default_low = 0 if kind is ScoreKind.DURATION else low
     component = replace(
         widest,

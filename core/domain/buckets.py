@@ -1,4 +1,4 @@
-"""Rank buckets: the named stretches of a board that clients are told about. Pure."""
+"""Rank buckets: a board's named ranges of ranks. Pure."""
 
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
@@ -6,7 +6,7 @@ from decimal import ROUND_CEILING, Decimal
 from core.domain.errors import InvalidInput
 from core.domain.limits import MAX_RANK_BUCKETS
 from core.domain.model import RankBucket
-from core.domain.text import check_text
+from core.domain.text import check_name
 
 EVERYONE = "Everyone"
 DEFAULT_BUCKETS = (
@@ -22,7 +22,7 @@ DEFAULT_BUCKETS = (
 
 
 def check_buckets(buckets: Sequence[RankBucket]) -> tuple[RankBucket, ...]:
-    """Check a board's buckets and see that they cover every rank, adding "Everyone" where none does.
+    """Return a board's buckets, with "Everyone" added if they do not cover every rank.
 
     Raises:
         InvalidInput: naming the bucket and the rule.
@@ -34,7 +34,7 @@ def check_buckets(buckets: Sequence[RankBucket]) -> tuple[RankBucket, ...]:
         field = f"rankBuckets[{at}]"
         if not bucket.name:
             raise InvalidInput(f"{field}.name: must not be empty")
-        check_text(f"{field}.name", bucket.name, 64)
+        check_name(f"{field}.name", bucket.name, 64)
         if bucket.to is not None and bucket.top_percent is not None:
             raise InvalidInput(f"{field}: must have one of to and topPercent, not both")
         if bucket.to is not None:
@@ -60,10 +60,10 @@ def check_buckets(buckets: Sequence[RankBucket]) -> tuple[RankBucket, ...]:
 
 
 def find_bucket(buckets: Sequence[RankBucket], rank: int, total: int) -> tuple[RankBucket, int, int | None]:
-    """Give a rank's bucket on a board of `total` entries, with its first and last place (None: no end).
+    """Return a rank's bucket on a board of `total` entries, and its first and last rank (None: no end).
 
-    The first bucket, best first, that reaches the rank takes it; a share of the board is rounded up, so that
-    the top 1 % of 10 entries is one entry.
+    It is the first bucket, best first, that reaches down to the rank. A share of the board is rounded up: the
+    top 1 % of 10 entries is one entry.
     """
     start = 1
     for bucket in buckets:
@@ -71,12 +71,12 @@ def find_bucket(buckets: Sequence[RankBucket], rank: int, total: int) -> tuple[R
         if end is None or rank <= end:
             return bucket, start, end
         start = max(start, end + 1)
-    # Only a rank read a moment later than `total` lies beyond a last bucket of 100 %.
+    # Only a rank read later than `total` can lie beyond a last bucket of 100 %.
     return buckets[-1], start, None
 
 
 def last_place(bucket: RankBucket, total: int) -> int | None:
-    """Give the last place of a bucket on a board of `total` entries; None where it has no end."""
+    """Return the last rank of a bucket on a board of `total` entries, None if it has no end."""
     if bucket.to is not None:
         return bucket.to
     if bucket.top_percent is not None:

@@ -1,12 +1,12 @@
-"""What can go wrong, in the words that clients see as `errorType`."""
+"""The errors that callers can act on; clients see their names as `errorType`."""
 
 
 class LeaderboardError(Exception):
-    """A refusal that the caller can act on; its class name is the client's `errorType`."""
+    """The base of all errors that the caller can act on."""
 
     @property
     def code(self) -> str:
-        """The stable word for this kind of error."""
+        """Return the client's `errorType`, which never changes."""
         return type(self).__name__
 
 
@@ -15,7 +15,7 @@ class LeaderboardNotFound(LeaderboardError):
 
 
 class LeaderboardExists(LeaderboardError):
-    """A board with this id is already there."""
+    """There is a board with this id already."""
 
 
 class ArchiveNotFound(LeaderboardError):
@@ -55,4 +55,4 @@ class Unauthorized(LeaderboardError):
 
 
 class Throttled(LeaderboardError):
-    """The database asks for patience; nothing is lost, try again."""
+    """The database is busy; nothing is lost, try again."""

@@ -1,8 +1,7 @@
-"""Every key of the tables, built and taken apart in one place. Pure.
+"""Keys that several tables share, built and taken apart. Pure.
 
-`standings` names one order of one board: its id, the period and the board's generation, joined by `#`.
-Only an id may hold a `#` itself, and it comes first, so the parts are split off from the right and any id
-survives.
+`standings` is a board's id, a period and the board's generation, joined by `#`. Only the id may hold a `#`
+itself, so it comes first and the others are split off from the right.
 """
 
 import hashlib
@@ -13,36 +12,36 @@ SEPARATOR = "#"
 
 
 def standings_key(board_id: str, period: str, generation: str) -> str:
-    """Name one board's standings in one period: the sort key of an entry, the partition of its counters."""
+    """Return the key of a board's standings: an entry's sort key, and the partition key of its counters."""
     return SEPARATOR.join((board_id, period, generation))
 
 
 def split_standings(standings: str) -> tuple[str, str, str]:
-    """Take a standings key apart into board id, period and generation.
+    """Return the board id, the period and the generation in a standings key.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is no such key.
     """
     board_id, period, generation = standings.rsplit(SEPARATOR, 2)
     return board_id, period, generation
 
 
 def live_partition(standings: str) -> str:
-    """Name the partition of the counters table that holds what an order's subscribers are told."""
+    """Return the partition of the counters table that holds what notifications keep for some standings."""
     return f"{standings}{SEPARATOR}live"
 
 
 def rank_shard(standings: str, shard: int) -> str:
-    """Name one partition of the rank index."""
+    """Return the partition key of one index shard."""
     return f"{standings}{SEPARATOR}{shard}"
 
 
 def rank_shards(board: Board, standings: str) -> list[str]:
-    """Name every partition of the rank index that holds entries of these standings."""
+    """Return the partition keys of all index shards of some standings."""
     return [rank_shard(standings, shard) for shard in range(board.shards)]
 
 
 def shard_of(board: Board, participant_id: str) -> int:
-    """Give a participant's index shard: the same in every process, on every machine."""
+    """Return the number of a participant's index shard, the same in every process."""
     digest = hashlib.blake2b(participant_id.encode(), digest_size=4).digest()
     return int.from_bytes(digest, "big") % board.shards

@@ -1,4 +1,4 @@
-"""The stated limits of the API, and the one check of a page size."""
+"""The limits of the API, and the check of a page size."""
 
 from core.domain.errors import InvalidInput
 
@@ -9,8 +9,7 @@ MAX_TITLE_BYTES = 256
 MAX_COMPONENTS = 32
 MAX_RANK_BUCKETS = 32
 MAX_RANK_KEY_BYTES = 1024  # DynamoDB's limit of a sort key
-MAX_EVENT_BYTES = 240_000  # of what one subscriber is told at once: AppSync drops larger ones without a word
-
+MAX_EVENT_BYTES = 240_000  # AppSync drops larger events silently
 MAX_REASON_BYTES = 1024
 
 MAX_TOP = 100
@@ -23,7 +22,7 @@ MAX_SUBMISSIONS = 100
 
 
 def check_limit(name: str, value: int, maximum: int, minimum: int = 1) -> None:
-    """Refuse a page size out of bounds.
+    """Check that a page size is within its bounds.
 
     Raises:
         InvalidInput: naming the argument and its bounds.

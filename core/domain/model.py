@@ -1,4 +1,4 @@
-"""The nouns of a leaderboard, as immutable values."""
+"""The values of a leaderboard: boards, entries, ranks, archives, pages. All immutable."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Final, Generic, TypeVar
 
 
 class SortOrder(StrEnum):
-    """Which end of a component is best: the highest or the lowest."""
+    """Which end of a component is best: DESCENDING ranks the highest first."""
 
     DESCENDING = "DESCENDING"
     ASCENDING = "ASCENDING"
@@ -24,7 +24,7 @@ class ScorePolicy(StrEnum):
 
 
 class ScoreKind(StrEnum):
-    """How a component is written and read."""
+    """How a component's values are written."""
 
     INTEGER = "INTEGER"
     DECIMAL = "DECIMAL"
@@ -33,7 +33,7 @@ class ScoreKind(StrEnum):
 
 
 class TieBreak(StrEnum):
-    """Who stands first among equal scores."""
+    """Which entry comes first among equal scores."""
 
     EARLIEST = "EARLIEST"
     LATEST = "LATEST"
@@ -50,7 +50,7 @@ class PeriodKind(StrEnum):
 
 
 class CounterMode(StrEnum):
-    """When the rank counters follow a score."""
+    """When the counters follow a score: with the stream, in the same transaction, or just after the write."""
 
     STREAM = "STREAM"
     TRANSACTIONAL = "TRANSACTIONAL"
@@ -76,7 +76,7 @@ class RankStrategy(StrEnum):
 
 
 class Unset(Enum):
-    """Tells an argument that was left out from one that is null."""
+    """Marks an argument that was left out, unlike one that is null."""
 
     UNSET = "UNSET"
 
@@ -86,7 +86,7 @@ UNSET: Final = Unset.UNSET
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One number of a score. `low` and `high` bound it, in units of its last decimal place."""
+    """One number of a score. `low` and `high` are its bounds, in units of its last decimal place."""
 
     name: str
     kind: ScoreKind
@@ -100,7 +100,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class RankBucket:
-    """A named stretch of ranks: up to place `to`, or up to `top_percent` of the board, or everyone else."""
+    """A named range of ranks: up to rank `to`, up to `top_percent` of the board, or all others."""
 
     name: str
     to: int | None = None
@@ -109,10 +109,10 @@ class RankBucket:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long a board takes late scores, and keeps what does not stay for ever.
+    """How long a board takes late scores, and keeps periods and submission ids.
 
-    A late score is taken for `grace_hours` after the end of the period that it was achieved in. A period's
-    entries stay for so many days after its end; submission ids are remembered for `submission_id_days`.
+    Scores of a period are taken until `grace_hours` after its end; its entries are kept for the days of its
+    kind after its end.
     """
 
     grace_hours: int = 24
@@ -134,7 +134,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class PeriodStart:
-    """From when on a kind's periods follow another time zone, and the first one that does."""
+    """The instant from which a kind's periods follow another time zone, and the first such period's key."""
 
     kind: PeriodKind
     at: datetime
@@ -143,7 +143,7 @@ class PeriodStart:
 
 @dataclass(frozen=True, slots=True)
 class ZoneChange:
-    """A change of a board's time zone: the one before, and where each kind's periods changed over."""
+    """A change of a board's time zone: the zone before, and when each kind's periods change."""
 
     before: str
     starts: tuple[PeriodStart, ...]
@@ -153,8 +153,8 @@ class ZoneChange:
 class Board:
     """A leaderboard's definition. `generation` tells it from an earlier board of the same id.
 
-    While it is `closed` it takes no submissions.
-    `time_zone` is the newest one; `zone_changes`, oldest first, tell which periods follow an earlier one.
+    While it is `closed` it takes no submissions. `time_zone` is the newest one; `zone_changes`, oldest first,
+    determine which periods follow an earlier one.
     """
 
     id: str
@@ -178,10 +178,10 @@ class Board:
 
     @cached_property
     def shards(self) -> int:
-        """How many partitions the rank index of this board is spread over.
+        """Return the number of index shards, a power of two.
 
-        Moving an index entry is a delete and an insert, two write units, against a partition's limit of
-        1,000 a second; 700 leaves room for an uneven hash. A power of two.
+        Moving an index entry is a delete and an insert, two write units. A partition takes 1,000 units a
+        second; 700 leaves room for an uneven hash.
         """
         needed = -(-self.peak_writes_per_second * 2 // 700)
         return 1 << (needed - 1).bit_length()
@@ -189,10 +189,10 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an entry was found in an unbroken run of the order: so many steps behind `anchor`.
+    """Where an entry was found in a run of consecutive entries: `steps` entries after the run's first.
 
-    `anchor` is the rank key of the run's first entry, or None where the run starts the board. Entries of
-    equal score stand from step `tie_start` up to before step `tie_end`; None where they go on beyond the run.
+    `anchor` is the first one's rank key, None if it is the first of the board. The tie is the half-open range
+    of steps from `tie_start` to `tie_end`; None where it extends beyond the run.
     """
 
     anchor: bytes | None
@@ -203,7 +203,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A participant's standing score on one board and period. `score` is in units of each last decimal."""
+    """A participant's score in some standings, in units of each component's last decimal place."""
 
     board: Board
     period: str
@@ -221,7 +221,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A rank, and how true it is. `bucket_from` and `bucket_to` are the bucket's places at this size."""
+    """A rank, and how exact it is. `bucket_from` and `bucket_to` are the bucket's ranks at this `total`."""
 
     rank: int
     position: int | None
@@ -239,9 +239,9 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class SubmitResult:
-    """What a submission did: `accepted` if any period's entry changed.
+    """What a submission did: `accepted` if the entry of any period changed.
 
-    `entries` are those of its periods as they stand now, `previous_score` the all-time one that stood before.
+    `entries` are those of its periods afterwards, `previous_score` is the all-time one before.
     """
 
     accepted: bool
@@ -252,7 +252,7 @@ class SubmitResult:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """A period's standings, frozen; `size` is how many entries are in it so far, all if `complete`."""
+    """A period's standings, frozen. `size` counts the entries written so far: all of them if `complete`."""
 
     id: str
     board_id: str

@@ -1,4 +1,4 @@
-"""Opaque page tokens: a place in one list, useless in any other. And reading all pages of a list. Pure."""
+"""Opaque page tokens, each a place in one list and refused by any other; and reading all pages. Pure."""
 
 import base64
 import binascii
@@ -15,7 +15,12 @@ T = TypeVar("T")
 
 
 def every_item(read_page: Callable[[str | None], Page[T]]) -> Iterator[T]:
-    """Yield the items of all pages of a list; `read_page` takes a page's token, None for the first."""
+    """Yield the items of all pages; `read_page` takes a page's token, None for the first.
+
+    >>> pages = {None: Page(["ann", "bob"], next_token="2"), "2": Page(["eve"], next_token=None)}
+    >>> list(every_item(pages.get))
+    ['ann', 'bob', 'eve']
+    """
     token: str | None = None
     while True:
         page = read_page(token)
@@ -26,15 +31,15 @@ def every_item(read_page: Callable[[str | None], Page[T]]) -> Iterator[T]:
 
 
 def encode_token(listing: str, after: bytes) -> str:
-    """Make the token that continues a list behind `after`. It carries a place in the order, never a rank."""
+    """Return the token that continues a list after a key."""
     return base64.urlsafe_b64encode(_digest(listing, after) + after).rstrip(b"=").decode()
 
 
 def decode_token(listing: str, token: str) -> bytes:
-    """Read where a list continues.
+    """Return the key after which a list continues.
 
     Raises:
-        InvalidInput: the token is mangled, or was made for another list.
+        InvalidInput: the token is damaged, or was made for another list.
     """
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)

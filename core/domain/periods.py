@@ -1,8 +1,8 @@
-"""Periods: which stretch of time a key names, in a board's own time zone. Pure.
+"""Periods: their keys, and when they begin and end in the board's time zone. Pure.
 
-A kind's keys sort as their periods do. Every instant is in one period of each kind, also where the board's
-time zone has changed: the period that ran at the change ends when it was to end, those after it follow the
-new zone, and none comes twice. So the first one may be shorter or longer than others.
+A kind's keys sort as their periods do. Every instant is in one period of each kind, even if the board's time
+zone changes: the current period ends as planned, those after it follow the new zone, and no key comes twice.
+So the first period in a new zone may be shorter or longer than others.
 """
 
 import re
@@ -15,10 +15,10 @@ from core.domain.errors import InvalidInput
 from core.domain.model import Board, Period, PeriodKind, PeriodStart, Retention, ZoneChange
 
 ALL_TIME = "all-time"
-# Processes remember a board for some seconds (core.boards); a change of its time zone waits for all of them.
+# Processes cache boards for some seconds (core.boards): a change of zone applies when all have read it.
 _CHANGE_LEAD = timedelta(minutes=1)
 _MAX_ZONE_CHANGES = 32
-_SETTLED = timedelta(days=100)  # after which no period is told by an earlier zone: months, and time for grace
+_SETTLED = timedelta(days=100)  # a change older than that decides no period that still takes scores
 
 _NAMES = {
     ALL_TIME: PeriodKind.ALL_TIME,
@@ -31,19 +31,19 @@ _EXPLICIT = re.compile(r"(daily)-\d{4}-\d\d-\d\d|(weekly)-\d{4}-W\d\d|(monthly)-
 
 
 def period_key(board: Board, kind: PeriodKind, moment: datetime) -> str:
-    """Name the board's period of this kind that holds an instant.
+    """Return the key of the board's period of this kind that holds an instant.
 
     Raises:
-        OverflowError: the instant is beyond the years 1 to 9999 there.
+        OverflowError: the instant is outside the years 1 to 9999 in the board's time zone.
     """
     if kind is PeriodKind.ALL_TIME:
         return ALL_TIME
     span = next(span for span in _spans(board, kind) if span.at is None or moment >= span.at)
-    return max(_local_key(kind, moment, span.zone), span.first)
+    return max(_key_of(kind, moment.astimezone(ZoneInfo(span.zone)).date()), span.first)
 
 
 def period_end(board: Board, period: str) -> datetime | None:
-    """Give the instant at which an explicit period ends; None for one without an end, or no period's key."""
+    """Return the instant at which a period ends; None if it has no end, or the key is no period's."""
     kind = _kind_of(period)
     if kind is None or kind is PeriodKind.ALL_TIME:
         return None
@@ -53,7 +53,7 @@ def period_end(board: Board, period: str) -> datetime | None:
 
 
 def expires_at(board: Board, period: str) -> datetime | None:
-    """Give the instant from which a period and all its entries are gone; None: never."""
+    """Return the instant at which a period and all its entries expire, None if never."""
     end = period_end(board, period)
     kind = _kind_of(period)
     if end is None or kind is None:
@@ -65,16 +65,16 @@ def expires_at(board: Board, period: str) -> datetime | None:
 
 
 def is_expired(board: Board, period: str, now: datetime) -> bool:
-    """Say whether a period and all its entries are gone, as far as anyone is told."""
+    """Return whether a period has expired: readers see none of its entries, deleted or not."""
     at = expires_at(board, period)
     return at is not None and now >= at
 
 
 def periods_reached(board: Board, achieved_at: datetime, now: datetime) -> list[str]:
-    """Name the period of each of the board's kinds that a score counts in.
+    """Return the keys of the periods that a score counts in, one of each of the board's kinds.
 
     Raises:
-        InvalidInput: one of them has been over for longer than the board's grace.
+        InvalidInput: one of them ended longer ago than the board's grace.
     """
     grace = timedelta(hours=board.retention.grace_hours)
     keys = []
@@ -94,10 +94,10 @@ def periods_reached(board: Board, achieved_at: datetime, now: datetime) -> list[
 
 
 def resolve_period(board: Board, period: str | None, now: datetime) -> str:
-    """Turn what a client names, a current period or an explicit key, into the explicit key.
+    """Return the key of the period that a client names: by its key, or as the current one of a kind.
 
     Raises:
-        InvalidInput: the name is malformed, the board keeps no such period, or no longer.
+        InvalidInput: the name is malformed, the board has no such periods, or it has expired.
     """
     name = ALL_TIME if period is None else period
     kind = _kind_of(name)
@@ -141,10 +141,10 @@ def _period(board: Board, kind: PeriodKind, key: str) -> Period:
 
 
 def periods_kept(board: Board, now: datetime) -> Iterator[str]:
-    """Name every period that may hold entries now, of any kind, the latest of each kind first.
+    """Yield every period that may hold entries now, of every kind, the latest of each kind first.
 
-    Among them are kinds that the board has dropped, and periods that begin within the next hour, since a
-    clock may be a little ahead.
+    That includes kinds that the board has dropped, and periods that begin within the next hour, for clocks
+    that are ahead.
     """
     yield ALL_TIME
     for kind in _TIMED:
@@ -155,9 +155,9 @@ def periods_kept(board: Board, now: datetime) -> Iterator[str]:
 
 
 def periods_used(board: Board, now: datetime) -> Iterator[str]:
-    """Name every period, of those that may hold entries now, that was not over before the board was made.
+    """Yield the periods of `periods_kept` that can have entries of this board.
 
-    Without the kinds that it does not keep, if it has never been changed.
+    Those that were over before it was created cannot, nor can kinds that it lacks if it was never changed.
     """
     oldest = board.created_at - timedelta(hours=board.retention.grace_hours)
     for period in periods_kept(board, now):
@@ -167,7 +167,11 @@ def periods_used(board: Board, now: datetime) -> Iterator[str]:
 
 
 def period_before(period: str) -> str:
-    """Name the period that comes before an explicit one, in the calendar."""
+    """Return the key of the calendar's period before another.
+
+    >>> period_before("weekly-2027-W01"), period_before("monthly-2026-01")
+    ('weekly-2026-W53', 'monthly-2025-12')
+    """
     kind = _kind_of(period)
     if kind is None or kind is PeriodKind.ALL_TIME:
         raise ValueError(period)
@@ -175,10 +179,10 @@ def period_before(period: str) -> str:
 
 
 def change_zone(board: Board, time_zone: str, now: datetime) -> Board:
-    """Give a board another time zone, from the next period of each kind on.
+    """Return a board with another time zone, from the next period of each kind on.
 
     Raises:
-        InvalidInput: it has been changed too often lately.
+        InvalidInput: it was changed too often lately.
     """
     starts = []
     for kind in _TIMED:
@@ -186,7 +190,8 @@ def change_zone(board: Board, time_zone: str, now: datetime) -> Board:
         end = period_end(board, running)
         assert end is not None  # noqa: S101 - these kinds all end
         starts.append(PeriodStart(kind, end, _next_key(kind, running)))
-    recent = [one for one in board.zone_changes if max(start.at for start in one.starts) > now - _SETTLED]
+    old = now - _SETTLED
+    recent = [change for change in board.zone_changes if max(start.at for start in change.starts) > old]
     if len(recent) == _MAX_ZONE_CHANGES:
         raise InvalidInput(f"timeZone: was changed {_MAX_ZONE_CHANGES} times lately; wait for a month")
     changes = (*recent, ZoneChange(board.time_zone, tuple(starts)))
@@ -195,7 +200,7 @@ def change_zone(board: Board, time_zone: str, now: datetime) -> Board:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A stretch of time whose periods follow one zone: since when (None: ever), and its first key."""
+    """A span of time whose periods follow one zone: since `at` (None: always), from the key `first` on."""
 
     zone: str
     at: datetime | None
@@ -203,7 +208,7 @@ class _Span:
 
 
 def _spans(board: Board, kind: PeriodKind) -> Iterator[_Span]:
-    """Give the stretches of one kind, the latest first."""
+    """Yield the spans of one kind, the latest first."""
     zone = board.time_zone
     for change in reversed(board.zone_changes):
         start = next(start for start in change.starts if start.kind is kind)
@@ -213,16 +218,12 @@ def _spans(board: Board, kind: PeriodKind) -> Iterator[_Span]:
 
 
 def _days_kept(retention: Retention, kind: PeriodKind) -> int:
-    days = {
-        PeriodKind.DAILY: retention.daily_days,
-        PeriodKind.WEEKLY: retention.weekly_days,
-        PeriodKind.MONTHLY: retention.monthly_days,
-    }
-    return days[kind]
+    days: int = getattr(retention, f"{kind.value.lower()}_days")
+    return days
 
 
 def _kind_of(period: str) -> PeriodKind | None:
-    """Give the kind of an explicit key; None if it is none, or its end is beyond the calendar."""
+    """Return the kind of a period's key; None if it is no key, or its end is beyond the calendar."""
     if period == ALL_TIME:
         return PeriodKind.ALL_TIME
     if not _EXPLICIT.fullmatch(period):
@@ -233,10 +234,6 @@ def _kind_of(period: str) -> PeriodKind | None:
     except (ValueError, OverflowError):
         return None
     return kind
-
-
-def _local_key(kind: PeriodKind, moment: datetime, zone: str) -> str:
-    return _key_of(kind, moment.astimezone(ZoneInfo(zone)).date())
 
 
 def _key_of(kind: PeriodKind, day: date) -> str:
@@ -261,5 +258,5 @@ def _next_key(kind: PeriodKind, key: str) -> str:
 
 
 def _midnight(day: date, zone: str) -> datetime:
-    """Give the instant at which a day begins; one that the zone skips begins when the next does."""
+    """Return the instant at which a day begins; a day that the zone skips begins when the next does."""
     return datetime.combine(day, time(), ZoneInfo(zone)).astimezone(UTC)

@@ -1,13 +1,11 @@
-"""The rank key: one binary string whose ascending order is the board's order, best first. Pure.
+"""The rank key: bytes whose ascending order is the rank order, best first. Pure.
 
     component | component | ... | tie-break | participant id
 
-A component takes as many bytes as its bounds need: the distance from its best value, big-endian, so that
-signs, directions and mixed composites all come down to one comparison of unsigned bytes, which is how
-DynamoDB orders a binary sort key. The tie-break is 8 bytes of microseconds (none under PARTICIPANT). The
-id ends the key, in UTF-8, so no two entries share one.
-
-DynamoDB can index several attributes natively; what that would spare is this one module (docs/decisions).
+A component is its distance from its best value, big-endian, in as many bytes as its bounds need. So signs,
+directions and mixed composites all become one comparison of unsigned bytes, which is how DynamoDB orders a
+binary sort key. The tie-break is 8 bytes of microseconds (none under PARTICIPANT). The id in UTF-8 ends the
+key, so no two entries share one.
 """
 
 from collections.abc import Sequence
@@ -23,73 +21,81 @@ _TIME_BIAS = 1 << 63  # lifts every instant above zero
 
 
 def encode(board: Board, score: Sequence[int], achieved_at: datetime, participant_id: str) -> bytes:
-    """Build the rank key of a score that lies within its components' bounds."""
+    """Return the rank key of a score, which must lie within its components' bounds."""
     return encode_score(board, score) + _encode_tie_break(board, achieved_at) + participant_id.encode()
 
 
 def encode_score(board: Board, score: Sequence[int]) -> bytes:
-    """Build the part of the rank key that all entries of equal score share."""
+    """Return the part of the rank key that holds the score, the same for all entries of a tie.
+
+    >>> from core.domain.board import ComponentInput, define_board
+    >>> board = define_board(id="b", now=instant(0), components=[ComponentInput(min="-100", max="100")])
+    >>> [encode_score(board, [score]).hex() for score in (100, 99, 0, -100)]
+    ['00', '01', '64', 'c8']
+    """
     return b"".join(
-        _distance(component, value).to_bytes(width(component), "big")
+        distance(component, value).to_bytes(width(component), "big")
         for component, value in zip(board.components, score, strict=True)
     )
 
 
 def worst_score(board: Board) -> bytes:
-    """Build the score part that no other comes after."""
-    ends = (one.low if one.order is SortOrder.DESCENDING else one.high for one in board.components)
-    return encode_score(board, tuple(ends))
+    """Return the score part that sorts last."""
+    return b"".join(_span(component).to_bytes(width(component), "big") for component in board.components)
 
 
 def decode_score(board: Board, rank_key: bytes) -> tuple[int, ...]:
-    """Read the score back from a rank key."""
+    """Return the score in a rank key."""
     score = []
     at = 0
     for component in board.components:
         end = at + width(component)
-        distance = int.from_bytes(rank_key[at:end], "big")
+        steps = int.from_bytes(rank_key[at:end], "big")
         descending = component.order is SortOrder.DESCENDING
-        score.append(component.high - distance if descending else component.low + distance)
+        score.append(component.high - steps if descending else component.low + steps)
         at = end
     return tuple(score)
 
 
 def participant_of(board: Board, rank_key: bytes) -> str:
-    """Read the participant id back from a rank key."""
+    """Return the participant id in a rank key."""
     return rank_key[longest(board, 0) :].decode()
 
 
 def score_bytes(board: Board) -> int:
-    """Give the length in bytes of the part that holds the score."""
+    """Return the length in bytes of the score part."""
     return sum(width(component) for component in board.components)
 
 
 def longest(board: Board, id_bytes: int) -> int:
-    """Give the length in bytes of a rank key with an id of `id_bytes`."""
+    """Return the length in bytes of a rank key with an id of `id_bytes`."""
     return score_bytes(board) + (0 if board.tie_break is TieBreak.PARTICIPANT else _TIME_BYTES) + id_bytes
 
 
 def width(component: Component) -> int:
-    """Give the bytes that hold every distance between the component's bounds."""
-    return max(1, ((component.high - component.low).bit_length() + 7) // 8)
+    """Return how many bytes hold every distance between the component's bounds."""
+    return max(1, (_span(component).bit_length() + 7) // 8)
 
 
 def microseconds(moment: datetime) -> int:
-    """Count the microseconds from 1970-01-01T00:00:00Z to an instant."""
+    """Return the microseconds from 1970-01-01T00:00:00Z to an instant."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
 def instant(microseconds_since_epoch: int) -> datetime:
-    """Give the instant that is so many microseconds after 1970-01-01T00:00:00Z."""
+    """Return the instant so many microseconds after 1970-01-01T00:00:00Z."""
     return _EPOCH + microseconds_since_epoch * _MICROSECOND
 
 
 def just_below(cut: bytes) -> bytes | None:
-    """Give a bound less than `cut` that no rank key less than `cut` exceeds; None: nothing is less.
+    """Return the bound that a rank key is at most if and only if it is below `cut`; None if no key is.
 
-    DynamoDB's range of keys includes both ends; this turns an exclusive end into an inclusive one. A key that
-    is less than `cut` is less before the cut's trailing zeros, and none is all 0xff behind that: it ends in
-    UTF-8, which has no such byte.
+    DynamoDB's BETWEEN includes both ends: this turns an exclusive end into an inclusive one. `cut` must not
+    be a whole key followed by zeros: a key below it then differs before the trailing zeros. A key cannot go
+    on with 0xff only, since it ends in UTF-8, which has no such byte.
+
+    >>> just_below(bytes([2, 0]))[:4].hex()
+    '01ffffff'
     """
     stem = cut.rstrip(b"\0")
     if not stem:
@@ -98,7 +104,11 @@ def just_below(cut: bytes) -> bytes | None:
 
 
 def just_above(score_part: bytes) -> bytes:
-    """Give a cut, as long as the score part or a byte longer, above every key that starts with it."""
+    """Return a cut above every key that starts with a score part, as long as that or a byte longer.
+
+    >>> just_above(bytes([1, 255])).hex(), just_above(bytes([255])).hex()
+    ('0200', 'ffff')
+    """
     stem = score_part.rstrip(b"\xff")
     if not stem:
         return score_part + b"\xff"
@@ -106,15 +116,17 @@ def just_above(score_part: bytes) -> bytes:
 
 
 def is_worst(board: Board, score: Sequence[int]) -> bool:
-    """Say whether no score that the board takes is worse."""
-    return all(
-        _distance(component, value) == component.high - component.low
-        for component, value in zip(board.components, score, strict=True)
-    )
+    """Return whether the board allows no worse score."""
+    return encode_score(board, score) == worst_score(board)
 
 
-def _distance(component: Component, value: int) -> int:
+def distance(component: Component, value: int) -> int:
+    """Return how far a value is from the component's best."""
     return component.high - value if component.order is SortOrder.DESCENDING else value - component.low
+
+
+def _span(component: Component) -> int:
+    return component.high - component.low
 
 
 def _encode_tie_break(board: Board, achieved_at: datetime) -> bytes:

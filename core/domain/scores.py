@@ -1,8 +1,15 @@
-"""Scores as clients write them, and as exact integers inside. Pure.
+"""Scores as text, as clients write them, and as exact integers. Pure.
 
 A component's value is an integer count of its smallest step: units for INTEGER, 10**-decimals for
-DECIMAL, 10**-decimals seconds for DURATION and, since 1970-01-01T00:00:00Z, for TIMESTAMP. So every
-comparison and every sum is exact.
+DECIMAL, 10**-decimals seconds for DURATION and, since 1970-01-01T00:00:00Z, for TIMESTAMP. So all
+comparisons and sums are exact.
+
+    >>> from core.domain.model import SortOrder
+    >>> lap = Component("lap", ScoreKind.DURATION, SortOrder.ASCENDING, decimals=3, low=0, high=10**9)
+    >>> [parse(lap, text) for text in ("1:27.452", "87.452", "87452 ms", "0.5 h")]
+    [87452, 87452, 87452, 1800000]
+    >>> format_value(lap, 87452), display([lap], [87452])
+    ('87.452', '1:27.452')
 """
 
 import re
@@ -13,7 +20,7 @@ from typing import NoReturn
 from core.domain.errors import InvalidScore
 from core.domain.model import Component, ScoreKind
 
-MAX_DIGITS = 38  # what a DynamoDB number holds, and more than any score needs
+MAX_DIGITS = 38  # of a DynamoDB number
 
 _INTEGER = re.compile(r"([+-]?)([0-9]+)")
 _DECIMAL = re.compile(r"([+-]?)([0-9]+)(?:\.([0-9]+))?")
@@ -22,18 +29,13 @@ _WITH_UNIT = re.compile(r"([+-]?)([0-9]+)(?:\.([0-9]+))?(?: ?(ms|s|m|h))?")
 _INSTANT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]+))?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
-_UNIT_SECONDS: dict[str | None, tuple[int, int]] = {
-    None: (1, 0),
-    "s": (1, 0),
-    "ms": (1, 3),
-    "m": (60, 0),
-    "h": (3600, 0),
-}
+# By unit, its seconds as a factor and a number of decimal places.
+_UNIT_SECONDS = {None: (1, 0), "s": (1, 0), "ms": (1, 3), "m": (60, 0), "h": (3600, 0)}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_score(components: Sequence[Component], values: Sequence[str]) -> tuple[int, ...]:
-    """Read a whole score, one string a component, as integers.
+    """Return a whole score, given as one string a component, as integers.
 
     Raises:
         InvalidScore: naming the component and the rule that it breaks.
@@ -45,7 +47,7 @@ def parse_score(components: Sequence[Component], values: Sequence[str]) -> tuple
 
 
 def parse(component: Component, text: str) -> int:
-    """Read one component's value as an integer count of its smallest step.
+    """Return one component's value as an integer count of its smallest step.
 
     Raises:
         InvalidScore: naming the component and the rule that it breaks.
@@ -57,7 +59,7 @@ def parse(component: Component, text: str) -> int:
 
 
 def check_bounds(component: Component, value: int) -> int:
-    """Give the value back if it lies within the component's bounds.
+    """Return the value, if it lies within the component's bounds.
 
     Raises:
         InvalidScore: naming the component and the bound.
@@ -70,22 +72,24 @@ def check_bounds(component: Component, value: int) -> int:
 
 
 def format_value(component: Component, value: int) -> str:
-    """Write a value exactly, in the form that `parse` accepts again."""
+    """Return a value as exact text that `parse` accepts."""
     if component.kind is ScoreKind.TIMESTAMP:
         step = 10**component.decimals
         seconds, rest = divmod(value, step)
         moment = (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
         return f"{moment.rjust(19, '0')}{_fraction(rest, component.decimals)}Z"
-    return _plain(value, component.decimals)
+    sign = "-" if value < 0 else ""
+    whole, rest = divmod(abs(value), 10**component.decimals)
+    return f"{sign}{whole}{_fraction(rest, component.decimals)}"
 
 
 def number(component: Component, value: int) -> float:
-    """Give the value as a float, in seconds for durations and timestamps; for charts, not for ranking."""
+    """Return a value as a float, in seconds for durations and timestamps; for charts, not for ranking."""
     return value / int(10**component.decimals)
 
 
 def display(components: Sequence[Component], score: Sequence[int]) -> str:
-    """Write a score for people: "9011", "1:27.452", "25 / -3.5"."""
+    """Return a score as text for people: "9011", "1:27.452", "25 / -3.5"."""
     return " / ".join(_display(component, value) for component, value in zip(components, score, strict=True))
 
 
@@ -109,12 +113,6 @@ def _clock(value: int, decimals: int) -> str:
     if minutes:
         return f"{sign}{minutes}:{seconds:02}{fraction}"
     return f"{sign}{seconds}{fraction}"
-
-
-def _plain(value: int, decimals: int) -> str:
-    sign = "-" if value < 0 else ""
-    whole, rest = divmod(abs(value), 10**decimals)
-    return f"{sign}{whole}{_fraction(rest, decimals)}"
 
 
 def _fraction(rest: int, decimals: int) -> str:
@@ -141,7 +139,7 @@ def _read_duration(component: Component, text: str) -> int:
         component, f"must be a duration such as 1:27.452, 87.452 or 87452 ms, not {text!r}"
     )
     sign, whole, fraction, unit = plain[1], plain[2], plain[3] or "", plain[4]
-    # Whole numbers all the way: the digits without their point, times the unit, then the point put back.
+    # In integers: the digits without their point, times the unit, then the point is put back.
     factor, shift = _UNIT_SECONDS[unit]
     places = len(fraction) + shift
     digits = str(int(whole + fraction) * factor).rjust(places + 1, "0")

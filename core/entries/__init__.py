@@ -1,1 +1,1 @@
-"""Reading and writing single entries, with their counters."""
+"""Read and write single entries, together with their counters."""

@@ -1,14 +1,14 @@
-"""Changing an entry's texts."""
+"""Change an entry's display name and metadata."""
 
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from core.domain.entry_item import entry_from_item, entry_key
+from core.domain.entry_item import TEXTS, check_texts, entry_from_item, entry_key
 from core.domain.errors import EntryNotFound
 from core.domain.model import UNSET, Board, Entry, Unset
 from core.domain.periods import ALL_TIME, period_key
-from core.domain.text import check_display_name, check_id, check_metadata
+from core.domain.text import check_id
 from core.storage.database import Database
 from core.storage.parallel import run_all
 
@@ -22,13 +22,12 @@ def update_entry(
     participant_id: str,
     *,
     now: datetime,
-    display_name: str | Unset | None = UNSET,
-    metadata: str | Unset | None = UNSET,
+    **texts: str | Unset | None,
 ) -> Entry:
-    """Change a participant's display name or metadata (None clears it) and nothing of score or place.
+    """Change an entry's texts, such as `display_name`; None clears one. Score and rank stay.
 
-    Changes the entry of each current period; those of earlier periods stay as they were. Gives the all-time
-    one, or the first there is.
+    Changes the entry of each current period and leaves those of earlier periods. Returns the all-time entry,
+    or else the first one that there is.
 
     Raises:
         EntryNotFound: the participant is on the board in no current period.
@@ -37,20 +36,17 @@ def update_entry(
     Costs one conditional UpdateItem for each period: 1 write unit on the table, 1 on the index.
     """
     check_id("participantId", participant_id)
-    sets = ["version = version + :one"]
-    removes = []
     values: dict[str, AttributeValueTypeDef] = {":one": {"N": "1"}}
-    if isinstance(display_name, str):
-        check_display_name(display_name)
-    if isinstance(metadata, str):
-        check_metadata(metadata)
-    for name, value in (("display_name", display_name), ("metadata", metadata)):
+    check_texts(texts)
+    sets, removes = "SET version = version + :one", []
+    for name in (text.name for text in TEXTS):
+        value = texts.get(name, UNSET)
         if isinstance(value, str):
-            sets.append(f"{name} = :{name}")
+            sets += f", {name} = :{name}"
             values[f":{name}"] = {"S": value}
         elif value is None:
             removes.append(name)
-    expression = f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(removes)}" if removes else "")
+    expression = f"{sets} REMOVE {', '.join(removes)}" if removes else sets
 
     def edit(period: str) -> Entry | None:
         try:

@@ -1,21 +1,19 @@
-"""Forgetting a participant: on every board, in every period, archive and record.
+"""Forget a participant: erase them on every board, in every period, archive and record.
 
-Asking for it is written down first, together with the record that it was asked. Entries and names go at once.
-Archives are immutable but for this: the rows of the participant keep score and place, so that nobody else's
-rank changes, and lose id, name and metadata. That is done in the background; until then nobody is shown them.
+The job and the audit record are written first, in one transaction. Then entries, names on audit records and
+the outbox are erased at once. Archives are immutable but for this: the participant's rows keep score and
+place, so that nobody else's rank changes, and lose id, name and metadata. That is done in the background;
+until then readers erase them from each page. It ends by erasing from the outbox the event of their leaving.
 
-What subscribers were told goes at once, and at the end what was noted there of their leaving.
-
-What stays for 30 days is the id alone, where the entries were: it is what late retries are refused by.
+The id alone stays in tombstones and flags for 30 days, to refuse late retries.
 """
 
 import time
 from datetime import UTC, datetime
-from typing import Any
 
-from core.archives.read import SHOWN, listed_archives, may_hold
+from core.archives.items import ROWS, read_archive
+from core.archives.read import INDEX_LAG, listed_archives, may_hold
 from core.archives.rows import erased, pack, unpack
-from core.archives.write import read_archive
 from core.boards import Boards
 from core.domain.entry_item import is_entry
 from core.domain.keys import split_standings
@@ -32,83 +30,79 @@ from core.storage.database import Database
 
 
 def forget_participant(db: Database, boards: Boards, participant_id: str, audit: AuditContext) -> int:
-    """Erase a participant; gives how many entries there were. If it dies, do it again.
+    """Erase a participant and return how many entries there were. Idempotent: if interrupted, do it again.
 
     Raises:
         InvalidInput: the id.
         Throttled: too many submissions at once; do it again.
 
-    Costs a read unit for each 4 KB of the participant's entries, for each what it costs to take it off its
-    board and a write unit more, and one to two for each record; then what `erase_from_archives` says.
+    Costs a read unit for each 4 KB of the participant's entries; for each entry what it costs to take it off
+    its board, and a write unit more; for each record what `forget_name` does; then `erase_from_archives`.
     """
     check_id("participantId", participant_id)
-    digest = participant_hash(db, participant_id)
-    details: dict[str, Any] = {
-        "participant": {"S": participant_id},
-        "asked_at": {"N": str(microseconds(audit.at))},
-    }
-    told = record(db, AuditAction.FORGET, audit, participant_id=participant_id, named=False)
-    db.client.transact_write_items(TransactItems=[add_job(db, Job.FORGET, digest, **details), *told])
-    removed = 0
-    for item in participant_items(db, participant_id):
-        removed += _erase(db, boards, item, audit)
-    _erase_told(db, participant_id)
+    digest, asked_at = participant_hash(db, participant_id), str(microseconds(audit.at))
+    job = add_job(db, Job.FORGET, digest, participant={"S": participant_id}, asked_at={"N": asked_at})
+    records = record(db, AuditAction.FORGET, audit, participant_id=participant_id, named=False)
+    db.client.transact_write_items(TransactItems=[job, *records])
+    removed = sum(_erase_entry(db, boards, item, audit) for item in participant_items(db, participant_id))
+    _erase_outbox(db, participant_id)
     forget_name(db, participant_id)
     return removed
 
 
-def _erase(db: Database, boards: Boards, item: Item, audit: AuditContext) -> bool:
-    board_id, _, generation = split_standings(item["standings"]["S"])
-    board = boards.get_generation(board_id, generation)
-    if board is None:
-        key = {name: item[name] for name in ("participant", "standings")}
-        db.client.delete_item(TableName=db.tables.scores, Key=key)
-        return False
-    mark = flag_removed(db, board, item["participant"]["S"], audit.at)
-    db.client.transact_write_items(TransactItems=[mark])
-    return is_entry(leave_tombstone(db, board, item, audit))
-
-
-def _erase_told(db: Database, participant_id: str) -> None:
-    """Erase what subscribers were told of a participant, where no entry has come since."""
-    gone = [item["standings"]["S"] for item in participant_items(db, participant_id) if not is_entry(item)]
-    delete_outgoing(db, gone, participant_id)
-
-
 def erase_from_archives(db: Database, boards: Boards, name: str, job: Item, seconds: float) -> bool:
-    """Go on taking a participant out of the archives, for so many seconds; says whether it is done.
+    """Go on erasing a participant from the archives, for so many seconds. Return whether it is done.
 
-    Costs a read unit for each 4 KB of every archive of every board, and two write units for each KB of the
-    chunks that hold the participant; a write unit for each order that they were in.
+    Costs a read unit for each 4 KB of every archive of every board, a write unit for each KB of the chunks
+    that hold the participant, and one for each of the standings that they were in.
     """
     until = time.monotonic() + seconds
     participant_id = job["participant"]["S"]
     asked_at = instant(int(job["asked_at"]["N"]))
     after = job["after"]["S"] if "after" in job else ""
     if after:
-        is_last = "is_last" in job and job["is_last"]["BOOL"]
+        is_last_round = "is_last" in job and job["is_last"]["BOOL"]
     else:
-        # What is complete only after its board was gone through would be missed: then all are once more.
-        is_last = datetime.now(UTC) >= asked_at + SHOWN and not _is_being_taken(db, asked_at)
+        # An archive may be completed behind a round over the boards. The last one begins when none can be.
+        is_last_round = datetime.now(UTC) >= asked_at + INDEX_LAG and not _is_being_written(db, asked_at)
     for board in boards.every():
         if board.id <= after:
             continue
-        for archive, taken_at in listed_archives(db, board.id, board.generation):
-            if may_hold(taken_at, asked_at):
-                _erase_rows(db, archive, participant_id)
-        save_progress(db, Job.FORGET, name, after={"S": board.id}, is_last={"BOOL": is_last})
+        for archive in listed_archives(db, board.id, board.generation):
+            if may_hold(archive.taken_at, asked_at):
+                _erase_rows(db, archive.id, participant_id)
+        save_progress(db, Job.FORGET, name, after={"S": board.id}, is_last={"BOOL": is_last_round})
         if time.monotonic() > until:
             return False
-    if not is_last:
+    if not is_last_round:
         save_progress(db, Job.FORGET, name, after={"S": ""})
         return False
-    _erase_told(db, participant_id)  # the tick that saw them leave has noted it there
+    _erase_outbox(db, participant_id)
     db.client.transact_write_items(TransactItems=[remove_job(db, Job.FORGET, name)])
     return True
 
 
+def _erase_entry(db: Database, boards: Boards, item: Item, audit: AuditContext) -> bool:
+    """Remove an entry, or what a deleted board has left of one. Return whether there was one."""
+    board_id, _, generation = split_standings(item["standings"]["S"])
+    board = boards.get_generation(board_id, generation)
+    if board is None:
+        key = {name: item[name] for name in ("participant", "standings")}
+        db.client.delete_item(TableName=db.tables.scores, Key=key)
+        return False
+    flags = flag_removed(db, board, item["participant"]["S"], audit.at)
+    db.client.transact_write_items(TransactItems=[flags])
+    return is_entry(leave_tombstone(db, board, item, audit.at))
+
+
+def _erase_outbox(db: Database, participant_id: str) -> None:
+    """Erase a participant from the outbox, except where they have an entry again."""
+    gone = [item["standings"]["S"] for item in participant_items(db, participant_id) if not is_entry(item)]
+    delete_outgoing(db, gone, participant_id)
+
+
 def _erase_rows(db: Database, archive: str, participant_id: str) -> None:
-    for chunk in query_records(db, archive, prefix="rows "):
+    for chunk in query_records(db, archive, prefix=ROWS):
         rows = unpack(bytes(chunk["rows"]["B"]))
         if all(row.participant_id != participant_id for row in rows):
             continue
@@ -123,10 +117,7 @@ def _erase_rows(db: Database, archive: str, participant_id: str) -> None:
         )
 
 
-def _is_being_taken(db: Database, asked_at: datetime) -> bool:
-    """Say whether an archive is being taken that may hold who was to be forgotten at an instant."""
-    for _, archive, _ in pending_jobs(db, Job.ARCHIVE):
-        found = read_archive(db, archive)
-        if found and may_hold(found[0].taken_at, asked_at):
-            return True
-    return False
+def _is_being_written(db: Database, asked_at: datetime) -> bool:
+    """Return whether an archive that may hold the participant is being written."""
+    found = (read_archive(db, name) for _, name, _ in pending_jobs(db, Job.ARCHIVE))
+    return any(archive and may_hold(archive[0].taken_at, asked_at) for archive in found)

@@ -1,1 +1,1 @@
-"""Who is told of which change of rank bucket."""
+"""Finds whose rank bucket has changed and publishes it."""

@@ -1,4 +1,4 @@
-"""What subscribers are told. Pure."""
+"""What subscribers receive. Pure."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class RankChange:
 
 @dataclass(frozen=True, slots=True)
 class TopChange:
-    """A board's new top, best first, each with its rank."""
+    """A board's new top, best first, each entry with its rank."""
 
     board: Board
     period: str
@@ -47,10 +47,10 @@ Event = RankChange | TopChange
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What became of events: `done` with, delivered or refused for good; `unsure`, whose answer was lost."""
+    """Which events are `done`, delivered or refused for good, and which have an `uncertain` outcome."""
 
     done: Collection[Event] = ()
-    unsure: Collection[Event] = ()
+    uncertain: Collection[Event] = ()
 
 
 Publish = Callable[[Sequence[Event]], Published]

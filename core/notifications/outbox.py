@@ -1,41 +1,43 @@
-"""The outbox: what each participant is to be told, or was told last.
+"""The outbox: what each participant is to be sent, or was sent last.
 
-One item a participant and order, so that changes that could not be told yet come to one: from the bucket
-told last to the bucket now. `pending` lists those not told yet, each since which version; who dies between
-writing the list and the items leaves versions that the items have not reached, and nobody is told of those.
-Those of whom it is `unsure` whether they were told are told again, even of where they were before.
+One item for each participant and standings, so that changes that could not be delivered yet merge into one:
+from the bucket sent last to the bucket now. `pending` lists the participants with an undelivered event. It
+is written before their items: a process that dies in between leaves versions in the list that the items have
+not reached, and those are not pending.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from core.counters.nodes import expiry, get_node, node_key
 from core.domain.keys import live_partition
 from core.domain.limits import MAX_ID_BYTES
 from core.domain.model import Board
-from core.notifications.events import RankChangeCause
+from core.domain.rank_key import instant
+from core.notifications.codec import pack, unpack
+from core.notifications.events import Published, RankChange, RankChangeCause
 from core.storage.database import Database, batch_get, batch_write
 from core.storage.tables import TTL_ATTRIBUTE
 
 _PENDING = "pending"
-_OF = "of:"
-# As long as a batch of the stream may come again, and then some: till then the item tells that it is told.
+_PREFIX = "outbox:"
+# The stream may deliver a batch again for a day: until then the item shows what has been sent.
 _KEPT_SECONDS = 26 * 3600
-# The list of who waits is one item, of at most 400 KB: ids, and with each a number.
-_LISTED_BYTES = 390_000
+# The pending list is one item of at most 400 KB: ids, and a number for each.
+_LIST_BYTES = 390_000
 _NUMBER_BYTES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """The bucket that a participant is told, None after leaving the board, and what was told before that."""
+    """A participant's change of bucket."""
 
     participant: str
-    rules: str  # which buckets these are
-    bucket: str | None
+    buckets: str  # a digest of the rank buckets
+    bucket: str | None  # None after leaving the board
     rank: int
-    previous: str | None
+    previous_bucket: str | None
     previous_rank: int | None
     cause: RankChangeCause
     version: int
@@ -43,99 +45,117 @@ class Outgoing:
 
     @property
     def is_news(self) -> bool:
-        """Whether the participant is told of it: nobody is of having left the board."""
-        return self.bucket is not None and self.bucket != self.previous
+        """Whether to send it: nobody is notified of having left the board."""
+        return self.bucket is not None and self.bucket != self.previous_bucket
+
+    def event(self, board: Board, period: str) -> RankChange:
+        """Return the event that subscribers receive."""
+        assert self.bucket is not None  # noqa: S101 - `is_news`
+        return RankChange(
+            board=board,
+            period=period,
+            participant_id=self.participant,
+            previous_bucket=self.previous_bucket,
+            bucket=self.bucket,
+            previous_rank=self.previous_rank,
+            rank=self.rank,
+            cause=self.cause,
+            version=self.version,
+            at=instant(self.at * 1000),
+        )
+
+
+_STORED = [field.name for field in fields(Outgoing) if field.name != "participant"]
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Who has not been told yet, each since which version, and who may have been all the same."""
+    """Participants with an undelivered event, each with the version since which there is one.
+
+    For the `uncertain` ones the outcome of a delivery is unknown. They are sent their event again, even one
+    that leads back to where they were.
+    """
 
     since: Mapping[str, int] = field(default_factory=dict)
-    unsure: frozenset[str] = frozenset()
+    uncertain: frozenset[str] = frozenset()
 
     @property
     def room(self) -> int:
-        """For how many more there is certainly room in the list, however long their ids."""
-        used = sum(len(one.encode()) + _NUMBER_BYTES for one in self.since)
-        return max(0, _LISTED_BYTES - used) // (MAX_ID_BYTES + _NUMBER_BYTES)
+        """For how many more participants the item certainly has room, however long their ids."""
+        used = sum(len(participant.encode()) + _NUMBER_BYTES for participant in self.since)
+        return max(0, _LIST_BYTES - used) // (MAX_ID_BYTES + _NUMBER_BYTES)
+
+    def decided(self, participants: Set[str], due: Iterable[Outgoing]) -> "Pending":
+        """Return the list after a decision on some participants: of these the ones with an event due."""
+        others = {one: since for one, since in self.since.items() if one not in participants}
+        added = {one.participant: self.since.get(one.participant, one.version) for one in due}
+        return self._of(others | added)
+
+    def published(self, published: Published) -> "Pending":
+        """Return the list without those whose event is done with, noting the uncertain ones."""
+        done, uncertain = (
+            {event.participant_id for event in events if isinstance(event, RankChange)}
+            for events in (published.done, published.uncertain)
+        )
+        noted = replace(self, uncertain=self.uncertain | uncertain)
+        return noted._of({one: since for one, since in self.since.items() if one not in done})
+
+    def _of(self, since: Mapping[str, int]) -> "Pending":
+        return Pending(since, frozenset(self.uncertain & since.keys()))
 
 
 def read_outgoing(db: Database, standings: str, participants: Iterable[str]) -> dict[str, Outgoing]:
-    """Read what some participants are or were told: a read unit for each."""
+    """Read some participants' items: a read unit for each."""
     partition = live_partition(standings)
-    keys = [node_key(partition, _OF + one) for one in participants]
+    keys = [node_key(partition, _PREFIX + participant) for participant in participants]
     items = batch_get(db, db.tables.counters, keys, consistent=True)
-    return {one.participant: one for one in map(_read, items)}
+    return {outgoing.participant: outgoing for outgoing in map(_from_item, items)}
 
 
-def write_outgoing(db: Database, standings: str, outgoing: Iterable[Outgoing]) -> None:
-    """Write what participants are to be told: a write unit for each."""
+def write_outgoing(db: Database, standings: str, changed: Iterable[Outgoing]) -> None:
+    """Store participants' items: a write unit for each."""
     partition = live_partition(standings)
-    puts: Any = [{"PutRequest": {"Item": _write(partition, one)}} for one in outgoing]
+    puts: Any = [{"PutRequest": {"Item": _to_item(partition, outgoing)}} for outgoing in changed]
     batch_write(db, db.tables.counters, puts)
 
 
-def delete_outgoing(db: Database, orders: Iterable[str], participant: str) -> None:
-    """Erase what a participant was told in some orders: a write unit for each."""
-    keys = [node_key(live_partition(standings), _OF + participant) for standings in orders]
+def delete_outgoing(db: Database, standings: Iterable[str], participant: str) -> None:
+    """Delete a participant's items of some standings: a write unit for each."""
+    keys = [node_key(live_partition(each), _PREFIX + participant) for each in standings]
     batch_write(db, db.tables.counters, [{"DeleteRequest": {"Key": key}} for key in keys])
 
 
 def read_pending(db: Database, standings: str) -> Pending:
-    """Read who has not been told yet: a read unit for each 4 KB."""
+    """Read the pending list: a read unit for each 4 KB."""
     item = get_node(db, live_partition(standings), _PENDING, consistent=True)
     if not item:
         return Pending()
-    versions = {one: int(version["N"]) for one, version in item["of"]["M"].items()}
-    unsure = frozenset(one for one, version in versions.items() if version < 0)
-    return Pending({one: abs(version) for one, version in versions.items()}, unsure)
+    versions: dict[str, int] = unpack(item["since"])
+    uncertain = frozenset(participant for participant, version in versions.items() if version < 0)
+    return Pending({participant: abs(version) for participant, version in versions.items()}, uncertain)
 
 
 def write_pending(db: Database, board: Board, standings: str, pending: Pending) -> None:
-    """Write who has not been told yet: a write unit a KB, some 40 participants."""
+    """Store the pending list: a write unit a KB, some 40 participants."""
     key = node_key(live_partition(standings), _PENDING)
     if pending.since:
-        # Negative where it is unsure: the ids once more would be too much for one item.
-        listed: Any = {
-            one: {"N": str(-version if one in pending.unsure else version)}
-            for one, version in pending.since.items()
-        }
-        item = {**key, **expiry(board, standings), "of": {"M": listed}}
+        # Negative where uncertain: listing the ids again would be too much for one item.
+        since = {one: -at if one in pending.uncertain else at for one, at in pending.since.items()}
+        item = {**key, **expiry(board, standings), "since": pack(since)}
         db.client.put_item(TableName=db.tables.counters, Item=item)
     else:
         db.client.delete_item(TableName=db.tables.counters, Key=key)
 
 
-def _write(partition: str, one: Outgoing) -> dict[str, Any]:
+def _to_item(partition: str, outgoing: Outgoing) -> dict[str, Any]:
     return {
-        **node_key(partition, _OF + one.participant),
-        "rules": {"S": one.rules},
-        "bucket": _optional("S", one.bucket),
-        "rank": {"N": str(one.rank)},
-        "previous": _optional("S", one.previous),
-        "previous_rank": _optional("N", one.previous_rank),
-        "cause": {"S": one.cause.value},
-        "version": {"N": str(one.version)},
-        "at": {"N": str(one.at)},
-        TTL_ATTRIBUTE: {"N": str(one.at // 1000 + _KEPT_SECONDS)},
+        **node_key(partition, _PREFIX + outgoing.participant),
+        **{name: pack(getattr(outgoing, name)) for name in _STORED},
+        TTL_ATTRIBUTE: {"N": str(outgoing.at // 1000 + _KEPT_SECONDS)},
     }
 
 
-def _read(item: Mapping[str, Any]) -> Outgoing:
-    previous_rank = item["previous_rank"].get("N")
-    return Outgoing(
-        participant=item["node"]["S"].removeprefix(_OF),
-        rules=item["rules"]["S"],
-        bucket=item["bucket"].get("S"),
-        rank=int(item["rank"]["N"]),
-        previous=item["previous"].get("S"),
-        previous_rank=None if previous_rank is None else int(previous_rank),
-        cause=RankChangeCause(item["cause"]["S"]),
-        version=int(item["version"]["N"]),
-        at=int(item["at"]["N"]),
-    )
-
-
-def _optional(kind: str, value: object) -> dict[str, Any]:
-    return {"NULL": True} if value is None else {kind: str(value)}
+def _from_item(item: Mapping[str, Any]) -> Outgoing:
+    stored = {name: unpack(item[name]) for name in _STORED}
+    stored["cause"] = RankChangeCause(stored["cause"])
+    return Outgoing(participant=item["node"]["S"].removeprefix(_PREFIX), **stored)

@@ -1,1 +1,1 @@
-"""Ranks, and what is read in rank order."""
+"""Ranks, and reads in rank order."""

@@ -1,9 +1,10 @@
-"""Reading a board: its size, its top, its pages, one entry and those around it."""
+"""Read standings: their size, their top, their pages, one entry and those around it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import Any
 
 from core.boards import Boards
 from core.counters.root import read_size
@@ -20,10 +21,6 @@ from core.storage.database import Database, batch_get
 from core.storage.parallel import run_all
 from core.storage.rank_index import read_run
 
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
-
-
 # Returns whether the caller may see a participant's hidden entry.
 SeesHidden = Callable[[str], bool]
 
@@ -34,15 +31,15 @@ def sees_none(_: str) -> bool:
 
 
 def size(db: Database, board: Board, period: str) -> int:
-    """Count the entries that take a rank, as far as the stream is counted: half a read unit."""
+    """Return the number of ranked entries, as far as the stream is counted: half a read unit."""
     return read_size(db, board, standings_key(board.id, period, board.generation))
 
 
 def top(db: Database, board: Board, period: str, limit: int) -> list[Entry]:
     """Read the best entries, best first.
 
-    One item of the counters table while `limit` is within the materialised top, which follows the stream;
-    else, and before anything is counted, the rank index: half a read unit for each 4 KB, at least for each
+    Costs one item of the counters table if the materialised top has that many; it follows the stream. Else,
+    and before anything is counted, costs half a read unit for each 4 KB of the rank index, at least for each
     shard.
 
     Raises:
@@ -54,16 +51,16 @@ def top(db: Database, board: Board, period: str, limit: int) -> list[Entry]:
         items = kept.items[: limit + 1]
     else:
         items = read_run(db, board, period, limit + 1)
-    return _run(_entries(board, period, items), limit, starts_board=True)
+    return _placed(_entries(board, period, items), limit, starts_board=True)
 
 
 def entries(
     db: Database, board: Board, period: str, limit: int, next_token: str | None = None
 ) -> Page[Entry]:
-    """Read a page of the whole order, best first.
+    """Read a page of the standings, best first.
 
     The token holds the last rank key, so an entry whose key does not change is on exactly one page, however
-    much the others move. Half a read unit for each 4 KB, and at least for each shard.
+    much the others move. Costs half a read unit for each 4 KB, and at least for each shard.
 
     Raises:
         InvalidInput: the limit, or a token of another list.
@@ -72,7 +69,7 @@ def entries(
     listing = f"entries {standings_key(board.id, period, board.generation)}"
     after = None if next_token is None else decode_token(listing, next_token)
     found = _entries(board, period, read_run(db, board, period, limit + 1, from_key=after))
-    page = _run(found, limit, starts_board=after is None)
+    page = _placed(found, limit, starts_board=after is None)
     more = len(found) > limit
     return Page(page, encode_token(listing, page[-1].rank_key) if more else None)
 
@@ -106,23 +103,22 @@ def around(db: Database, board: Board, period: str, participant_id: str, radius:
         return None
 
     def side(count: int, *, backward: bool) -> list[Entry]:
-        # The index may still hold the participant's earlier key.
+        # One more, since the index may still hold the participant's earlier key.
         items = read_run(db, board, period, count + 1, from_key=own.rank_key, backward=backward)
-        return [one for one in _entries(board, period, items) if one.participant_id != participant_id]
+        return [other for other in _entries(board, period, items) if other.participant_id != participant_id]
 
-    reach = radius + 1  # one more than shown tells whether the order goes on, and with an equal score
+    reach = radius + 1  # one more than shown: it tells whether the standings, and the tie, go on
     better, worse = run_all([lambda: side(reach, backward=True), lambda: side(reach, backward=False)])
-    missing_better, missing_worse = radius - len(better), radius - len(worse)
-    if missing_better > 0 and len(worse) >= reach:
+    missing_better, missing_worse = max(0, radius - len(better)), max(0, radius - len(worse))
+    if missing_better and len(worse) >= reach:
         worse = side(reach + missing_better, backward=False)
-    elif missing_worse > 0 and len(better) >= reach:
+    elif missing_worse and len(better) >= reach:
         better = side(reach + missing_worse, backward=True)
-    want_better = radius + max(0, missing_worse)
-    want_worse = radius + max(0, missing_better)
-    shown = better[:want_better][::-1]
-    window = [*shown, own, *worse]
+    shown = better[: radius + missing_worse]
     before = better[len(shown)] if len(better) > len(shown) else None
-    return _run(window, len(shown) + 1 + want_worse, starts_board=before is None, before=before)
+    window = [*reversed(shown), own, *worse]
+    limit = len(shown) + 1 + radius + missing_better
+    return _placed(window, limit, starts_board=before is None, before=before)
 
 
 def entries_of(
@@ -137,16 +133,16 @@ def entries_of(
     Costs half a read unit a participant, in one round trip.
 
     Raises:
-        InvalidInput: an id, or more than the stated number of them.
+        InvalidInput: an id, or too many of them.
     """
     wanted = list(dict.fromkeys(participant_ids))
     if len(wanted) > MAX_ENTRIES_OF:
         raise InvalidInput(f"participantIds: must be at most {MAX_ENTRIES_OF}, not {len(wanted)}")
     for participant_id in wanted:
         check_id("participantIds", participant_id)
-    keys = [entry_key(board, period, one) for one in wanted]
+    keys = [entry_key(board, period, participant_id) for participant_id in wanted]
     found = _entries(board, period, batch_get(db, db.tables.scores, keys))
-    return sorted(_visible(found, sees_hidden), key=lambda one: one.rank_key)
+    return sorted(_visible(found, sees_hidden), key=lambda entry: entry.rank_key)
 
 
 def participant_entries(
@@ -157,10 +153,10 @@ def participant_entries(
     next_token: str | None = None,
     sees_hidden: SeesHidden = sees_none,
 ) -> Page[Entry]:
-    """Read a page of every board and period that a participant stands on, in the order of their keys.
+    """Read a page of a participant's entries on every board and in every period, by their keys.
 
-    Entries of boards that are gone, or were made anew since, and of periods that are gone, are passed over.
-    Costs half a read unit for each 4 KB, and the boards that are not remembered.
+    Entries of deleted boards, also of such as were made anew, and of expired periods are left out. Costs half
+    a read unit for each 4 KB, and the boards that are not remembered.
 
     Raises:
         InvalidInput: the id, the limit or the token.
@@ -177,9 +173,8 @@ def participant_entries(
         known = boards.get_many(board_id for board_id, _, _ in parts)
         for item, (board_id, period, generation) in zip(items, parts, strict=True):
             board = known.get(board_id)
-            if board is None or board.generation != generation or is_expired(board, period, now):
-                continue
-            found += _visible(_entries(board, period, [item]), sees_hidden)
+            if board and board.generation == generation and not is_expired(board, period, now):
+                found += _visible(_entries(board, period, [item]), sees_hidden)
         after = items[-1]["standings"]["S"] if items else after
         if not more:
             return Page(found, None)
@@ -190,7 +185,7 @@ def participant_entries(
 def _participant_items(
     db: Database, participant_id: str, limit: int, after: str | None
 ) -> tuple[list[dict[str, Any]], bool]:
-    values: dict[str, AttributeValueTypeDef] = {":participant": {"S": participant_id}}
+    values: dict[str, Any] = {":participant": {"S": participant_id}}
     condition = "participant = :participant"
     if after is not None:
         condition += " AND standings > :after"
@@ -209,46 +204,28 @@ def _entries(board: Board, period: str, items: Sequence[dict[str, Any]]) -> list
 
 
 def _visible(entries: Iterable[Entry], sees_hidden: SeesHidden) -> Iterator[Entry]:
-    return (one for one in entries if not one.hidden or sees_hidden(one.participant_id))
+    return (entry for entry in entries if not entry.hidden or sees_hidden(entry.participant_id))
 
 
-def _run(
-    found: Sequence[Entry], limit: int, *, starts_board: bool, before: Entry | None = None
+def _placed(
+    run: Sequence[Entry], limit: int, *, starts_board: bool, before: Entry | None = None
 ) -> list[Entry]:
-    """Cut an unbroken run of the order to `limit`, and tell each entry its place in it.
+    """Return the first `limit` entries of an unbroken run in rank order, each with its place in the run.
 
-    What was found beyond the limit, and `before` it, is only looked at to see whether ties go on there.
+    Entries behind the limit, and the one `before` the run, only show whether ties go on there. With `before`
+    not known, the tie at the run's start is open unless the run starts the board.
     """
-    shown = found[:limit]
-    ends_board = len(found) <= limit
-    anchor = None if starts_board or not shown else shown[0].rank_key
-    without_foreign_shard = []
-    for steps, one in enumerate(shown):
-        first = _first_of_tie(shown, steps)
-        open_start = first == 0 and not starts_board and (before is None or before.score == one.score)
-        last = _last_of_tie(found, steps)
-        open_end = last == len(found) - 1 and not ends_board
-        without_foreign_shard.append(
-            replace(
-                one,
-                place=Place(
-                    anchor=anchor,
-                    steps=steps,
-                    tie_start=None if open_start else first,
-                    tie_end=None if open_end else last + 1,
-                ),
-            )
-        )
-    return without_foreign_shard
-
-
-def _first_of_tie(run: Sequence[Entry], at: int) -> int:
-    while at > 0 and run[at - 1].score == run[at].score:
-        at -= 1
-    return at
-
-
-def _last_of_tie(run: Sequence[Entry], at: int) -> int:
-    while at + 1 < len(run) and run[at + 1].score == run[at].score:
-        at += 1
-    return at
+    ends_board = len(run) <= limit
+    anchor = None if starts_board or not run else run[0].rank_key
+    placed: list[Entry] = []
+    start = 0
+    for score, tied in groupby(run, key=lambda entry: entry.score):
+        tie = list(tied)
+        end = start + len(tie)
+        open_start = start == 0 and not starts_board and (before is None or before.score == score)
+        open_end = end == len(run) and not ends_board
+        for steps, entry in enumerate(tie, start):
+            place = Place(anchor, steps, None if open_start else start, None if open_end else end)
+            placed.append(replace(entry, place=place))
+        start = end
+    return placed[:limit]

@@ -1,15 +1,16 @@
-"""How many entries stand before a rank key, by each strategy.
+"""Count the entries before each of some cuts, by one of four strategies.
 
-    INDEX        count them on the rank index
-    TREE         sum the counter tree down to the key's leaf, and read that leaf's keys from the index
-    LADDER       the same, with the tree's part from memory
-    APPROXIMATE  the tree's part from memory, and a share of the leaf
+    INDEX        count on the rank index
+    TREE         sum the counter tree down to the cut's leaf, and read that leaf's keys from the rank index
+    LADDER       as TREE, with the sum from memory
+    APPROXIMATE  the sum from memory, and a share of the leaf
 
-A count carries its bounds; all but APPROXIMATE's are exact for what has been counted by then.
+All but APPROXIMATE are exact for what has been counted by then. A count carries its bounds.
 """
 
 import time
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,15 +28,15 @@ from core.tree.node import Leaf, node_name, path_of
 from core.tree.rungs import Rung, Rungs
 from core.tree.shape import static_edges
 
-# What is remembered of a root serves to choose a strategy, never to rank; all but the ladder renew it. So at
-# worst, on a board that has filled up meanwhile, one count on the index costs what came in that time.
+# A remembered root serves to choose a strategy, never to rank. All strategies but the ladder renew it, so at
+# worst one count on the index costs what has come in since, on a board that has filled up meanwhile.
 _ROOT_SECONDS = 60.0
 _COUNTED_APART = 3  # cuts: one entry's
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many entries stand before a key: the best guess, and the bounds of the truth."""
+    """How many entries stand before a cut: the best estimate, and the bounds of the true number."""
 
     value: int
     low: int
@@ -44,7 +45,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Counts of several keys, the size of the board that goes with them, and when all that was true."""
+    """The count before each cut, how many entries there are, and when all that was true."""
 
     before: Mapping[bytes, Count]
     total: int
@@ -54,9 +55,9 @@ class Counted:
 def by_index(db: Database, board: Board, period: str, cuts: Sequence[bytes], *, few: bool = False) -> Counted:
     """Count on the index, and read the size: a read unit, and half a unit for each 4 KB before the last cut.
 
-    A few cuts are counted stretch by stretch, at least half a unit for each shard and stretch. For many, and
-    where `few` entries stand before them, the keys are read once and counted here: no more units in far fewer
-    requests. All in one round trip, and one more for each MB in a shard.
+    Up to three cuts are counted range by range, at least half a unit for each shard and range. For more, or
+    if `few` entries stand before them, the keys are read once and counted here: no more units in far fewer
+    requests. One round trip, and one more for each MB in a shard.
     """
     now = datetime.now(UTC)
 
@@ -73,30 +74,30 @@ def by_index(db: Database, board: Board, period: str, cuts: Sequence[bytes], *, 
     return Counted(dict(zip(cuts, map(_exact, counts), strict=True)), total, now)
 
 
-def entries_at_most(db: Database, board: Board, standings: str, key: bytes) -> int:
-    """Say how many entries stand before a key at most: from memory, or a read unit where it is too old."""
+def entries_at_most(db: Database, board: Board, standings: str, cut: bytes) -> int:
+    """Return how many entries stand before a cut at most: from memory, or a read unit if that is too old."""
     read_at, counts = db.cache(CounterCache).roots.get(standings, (float("-inf"), {}))
     if time.monotonic() > read_at + _ROOT_SECONDS:
         counts = read_root(db, board, standings)
-    last = bisect_right(static_edges(board, ()) or (), key)  # a root's edges are the same in every tree
+    last = bisect_right(static_edges(board, ()) or (), cut)  # a root's edges are the same in every tree
     return sum(entries for child, entries in counts.items() if child <= last)
 
 
 def by_tree(
     db: Database, board: Board, period: str, cuts: Sequence[bytes], *, consistent: bool = False
 ) -> Counted:
-    """Sum the tree down to each cut's leaf and read what the leaf holds before it, in one round trip.
+    """Sum the tree down to each cut's leaf and read what the leaf holds before the cut, in one round trip.
 
-    Costs half a read unit (consistent: one) a node and for the `trees` item, and for a cut inside a leaf half
-    a unit for each 4 KB of its entries, at least half a unit for each shard. One more round trip for each
-    level that this process does not know.
+    Costs half a read unit (consistent: one) for each node and for the directory, and for a cut inside a leaf
+    half a unit for each 4 KB of the leaf's entries, at least half a unit for each shard. One more round trip
+    for each level that this process does not know.
     """
     standings = standings_key(board.id, period, board.generation)
-    trees = Trees(db)
-    tree, leaves = trees.locate(board, standings, cuts)
+    trees = Trees(db, board, standings)
+    tree, leaves = trees.locate(cuts)
     root_name = node_name(tree, ())
     paths = {(), *(path for leaf in leaves.values() for path, _ in leaf.before)}
-    stretches = _Stretches({cut: leaf.low for cut, leaf in leaves.items()})
+    leaf_reads = _LeafReads(db, board, period, {cut: leaf.low for cut, leaf in leaves.items()})
     nodes: dict[str, Item] = {}
     read_at = datetime.now(UTC)
 
@@ -105,83 +106,82 @@ def by_tree(
         nodes.update(get_nodes(db, board, standings, names, consistent=consistent))
         return []
 
-    _, *found = run_all([read_nodes, *stretches.queries(db, board, period)])
-    if trees.learn_current(standings, tree, nodes.pop(TREES_NODE, {})):
+    _, *found = run_all([read_nodes, *leaf_reads.calls])
+    if trees.is_replaced(tree, nodes.pop(TREES_NODE, {})):
         return by_tree(db, board, period, cuts, consistent=consistent)  # rebuilt in the meantime
     for path in paths & {path_of(name) for name in nodes}:
-        trees.learn(board, standings, tree, path, nodes[node_name(tree, path)])
-    keys = stretches.gather(found)
+        trees.remember_node(tree, path, nodes[node_name(tree, path)])
     counts = {name: counts_of(item) for name, item in nodes.items()}
-    remember_root(db, standings, counts.get(root_name, {}))
+    root_counts = counts.get(root_name, {})
+    remember_root(db, standings, root_counts)
 
-    def coarse(leaf: Leaf) -> int:
+    def before_leaf(leaf: Leaf) -> int:
         return sum(
             entries
             for path, child in leaf.before
-            for at, entries in counts.get(node_name(tree, path), {}).items()
-            if at < child
+            for sibling, entries in counts.get(node_name(tree, path), {}).items()
+            if sibling < child
         )
 
+    in_leaf = leaf_reads.count(found)
     return Counted(
-        {cut: _exact(coarse(leaf) + bisect_left(keys[leaf.low], cut)) for cut, leaf in leaves.items()},
-        sum(counts.get(root_name, {}).values()),
+        {cut: _exact(before_leaf(leaf) + in_leaf[cut]) for cut, leaf in leaves.items()},
+        sum(root_counts.values()),
         as_of(board, nodes.values(), read_at),
     )
 
 
 def by_ladder(db: Database, board: Board, period: str, rungs: Rungs, cuts: Sequence[bytes]) -> Counted:
-    """Find each cut's leaf in memory and read what the leaf holds before it; costs that part of `by_tree`."""
-    places = {cut: rungs.find(cut) for cut in cuts}
-    stretches = _Stretches({cut: rung.low for cut, rung in places.items()})
-    keys = stretches.gather(run_all(stretches.queries(db, board, period)))
-    return Counted(
-        {cut: _exact(rung.before + bisect_left(keys[rung.low], cut)) for cut, rung in places.items()},
-        rungs.total,
-        rungs.as_of,
-    )
+    """Find each cut's leaf in memory and read what it holds before the cut; costs that part of `by_tree`."""
+    found = {cut: rungs.find(cut) for cut in cuts}
+    leaf_reads = _LeafReads(db, board, period, {cut: rung.low for cut, rung in found.items()})
+    in_leaf = leaf_reads.count(run_all(leaf_reads.calls))
+    before = {cut: _exact(rung.before + in_leaf[cut]) for cut, rung in found.items()}
+    return Counted(before, rungs.total, rungs.as_of)
 
 
 def by_interpolation(rungs: Rungs, cuts: Sequence[bytes]) -> Counted:
-    """Find each cut's leaf in memory and guess its share of the leaf, as if entries were spread evenly."""
-    return Counted({cut: _guess(rungs.find(cut), cut) for cut in cuts}, rungs.total, rungs.as_of)
+    """Find each cut's leaf in memory and interpolate in it, as if its entries were spread evenly."""
+    return Counted({cut: _interpolate(rungs.find(cut), cut) for cut in cuts}, rungs.total, rungs.as_of)
 
 
-class _Stretches:
-    """What must be read of the leaves: from each leaf's start to the last cut in it."""
+class _LeafReads:
+    """Reads of the rank index, from each leaf's start to the last cut in it, for each shard."""
 
-    def __init__(self, starts: Mapping[bytes, bytes]) -> None:
-        self._ends: dict[bytes, bytes] = {}
-        for cut, low in starts.items():
-            self._ends[low] = max(cut, self._ends.get(low, low))
-        self._owners: list[bytes] = []
+    def __init__(self, db: Database, board: Board, period: str, leaf_starts: Mapping[bytes, bytes]) -> None:
+        self._leaf_starts = leaf_starts  # by cut
+        ends: dict[bytes, bytes] = {}
+        for cut, start in leaf_starts.items():
+            ends[start] = max(cut, ends.get(start, start))
+        reads = [
+            (start, call)
+            for start, end in ends.items()
+            if start < end  # else every cut is where the leaf starts
+            for call in key_reads(db, board, period, start, end)
+        ]
+        self._read_starts = [start for start, _ in reads]
+        self.calls: list[Callable[[], list[bytes]]] = [call for _, call in reads]
 
-    def queries(self, db: Database, board: Board, period: str) -> list[Callable[[], list[bytes]]]:
-        calls = []
-        for low, end in self._ends.items():
-            if low < end:  # else the cut is where the leaf starts
-                of_leaf = key_reads(db, board, period, low, end)
-                self._owners += [low] * len(of_leaf)
-                calls += of_leaf
-        return calls
-
-    def gather(self, found: Sequence[list[bytes]]) -> dict[bytes, list[bytes]]:
-        keys: dict[bytes, list[bytes]] = {low: [] for low in self._ends}
-        for low, of_shard in zip(self._owners, found, strict=True):
-            keys[low] += of_shard
-        for of_leaf in keys.values():
-            of_leaf.sort()
-        return keys
+    def count(self, found: Sequence[list[bytes]]) -> dict[bytes, int]:
+        """Count, from what the calls found, the entries of each cut's leaf that stand before the cut."""
+        shards: defaultdict[bytes, list[list[bytes]]] = defaultdict(list)
+        for start, keys in zip(self._read_starts, found, strict=True):
+            shards[start].append(keys)
+        return {
+            cut: sum(bisect_left(keys, cut) for keys in shards[start])
+            for cut, start in self._leaf_starts.items()
+        }
 
 
 def _exact(count: int) -> Count:
     return Count(count, count, count)
 
 
-def _guess(rung: Rung, cut: bytes) -> Count:
+def _interpolate(rung: Rung, cut: bytes) -> Count:
     if cut == rung.low or not rung.entries:
         return _exact(rung.before)
     length = max(len(cut), len(rung.low)) + 1
-    start, place = (int.from_bytes(key.ljust(length, b"\0"), "big") for key in (rung.low, cut))
-    end = int.from_bytes(rung.high.ljust(length, b"\0")[:length], "big") if rung.high else 1 << (8 * length)
-    share = (place - start) * rung.entries // max(1, end - start)
+    low, at = (int.from_bytes(key.ljust(length, b"\0"), "big") for key in (rung.low, cut))
+    high = int.from_bytes(rung.high.ljust(length, b"\0")[:length], "big") if rung.high else 1 << (8 * length)
+    share = (at - low) * rung.entries // max(1, high - low)
     return Count(rung.before + min(share, rung.entries), rung.before, rung.before + rung.entries)

@@ -1,60 +1,46 @@
-"""The materialised top of an order: its best entries, kept by the stream's consumer in one item."""
+"""The materialised top: the best entries of some standings in one item, kept by the stream's consumer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.counters.guard import GUARD, guard_name, guard_value, not_counted, outdated
 from core.counters.nodes import Item, expiry, get_node, node_key
+from core.domain.entry_item import PROJECTED, entry_key, is_ranked, sanitize_item
 from core.domain.keys import split_standings
 from core.domain.model import Board
 from core.storage.clock import now_ms
 from core.storage.database import Database, batch_get
 from core.storage.rank_index import read_run
-from core.tree.changes import Change, is_ranked, latest, read_entry
-
-if TYPE_CHECKING:
-    from core.domain.entry_item import Key
+from core.tree.changes import Change, latest
 
 TOP_NODE = "top"
 TOP_KEPT = 26  # the top 25, and one more to see whether a tie goes on
-_INDEX_LAG = 5_000  # milliseconds that the index is given to show what the stream has shown
+_INDEX_LAG = 5_000  # milliseconds until the index shows what the stream has shown
 
-_ENTRY_ATTRIBUTES = (
-    "participant",
-    "rank_key",
-    "rank_shard",
-    "achieved_at",
-    "submissions",
-    "version",
-    "display_name",
-    "metadata",
-)
+_ENTRY_ATTRIBUTES = ("participant", "rank_key", "rank_shard", *PROJECTED)
 
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """The best entries as items, best first; `whole` where the board holds no others."""
+    """The best entries as items, best first; `whole` if there are no others."""
 
     items: list[dict[str, Any]]
     whole: bool
 
 
 def read_top(db: Database, standings: str, *, consistent: bool = False) -> Top | None:
-    """Read the materialised top, None before the first count.
-
-    Costs half a read unit (consistent: one) for each 4 KB.
-    """
+    """Read the materialised top, None before the first count: half a unit (consistent: one) for each 4 KB."""
     item = get_node(db, standings, TOP_NODE, consistent=consistent)
     return _top(item) if item else None
 
 
-def follow_top(db: Database, shard_id: str, board: Board, standings: str, changes: Sequence[Change]) -> None:
-    """Bring a materialised top up to one stream shard's changes.
+def update_top(db: Database, shard_id: str, board: Board, standings: str, changes: Sequence[Change]) -> None:
+    """Bring the materialised top up to one stream shard's changes.
 
-    Reads the top (a unit for each 4 KB) and writes it (a unit a KB) if it changes. Only when entries leave a
-    board's top and those behind it are unknown is the rank index read; and once more a little later, since
-    the index may lag.
+    Costs reading the top (a unit for each 4 KB), and writing it if it changes (a unit a KB). The rank index
+    is read if entries leave the top and those behind it are not known; and once more a little later, since
+    it may lag.
     """
     guard = guard_name(shard_id)
     while True:
@@ -64,39 +50,34 @@ def follow_top(db: Database, shard_id: str, board: Board, standings: str, change
             return
         known = _top(item) if item else Top([], whole=False)
         top = _merge(known, latest(changes))
-        looked_at = int(item["looked_at"]["N"]) if "looked_at" in item else None
-        again = looked_at is not None and now_ms() > looked_at + _INDEX_LAG
-        if again or (not top.whole and len(top.items) < TOP_KEPT):
-            looked_at = None if again else now_ms()
-            top = _merge(_look(db, board, standings, known), latest(changes))
-        elif item and top == known and not any(_belongs(change.new, top) for change in changes):
+        recheck_at = int(item["recheck_at"]["N"]) if "recheck_at" in item else None
+        recheck = recheck_at is not None and now_ms() > recheck_at
+        if recheck or (not top.whole and len(top.items) < TOP_KEPT):
+            recheck_at = None if recheck else now_ms() + _INDEX_LAG
+            top = _merge(_read_best(db, board, standings, known), latest(changes))
+        # The guard must move even for an entry that came into the top and left it again.
+        elif item and top == known and not any(_ranks_within(top, change.new) for change in changes):
             return
         counted = {guard: guard_value(changes[-1].sequence, now_ms())}
-        if _write(db, board, standings, item, top, looked_at, counted):
+        if _replace(db, board, standings, item, top, recheck_at, counted):
             return
 
 
 def renew_top(db: Database, board: Board, standings: str) -> None:
-    """Make a top anew from the index and the table, whatever it holds now."""
-    written = False
-    while not written:
+    """Build the top anew from the index and the table, whatever it holds now."""
+    replaced = False
+    while not replaced:
         item = get_node(db, standings, TOP_NODE, consistent=True)
-        top = _look(db, board, standings, Top([], whole=False))
-        written = _write(db, board, standings, item, top, now_ms(), {})
+        top = _read_best(db, board, standings, Top([], whole=False))
+        replaced = _replace(db, board, standings, item, top, now_ms() + _INDEX_LAG, {})
 
 
-def _write(
-    db: Database,
-    board: Board,
-    standings: str,
-    item: Item,
-    top: Top,
-    looked_at: int | None,
-    counted: dict[str, Any],
+def _replace(
+    db: Database, board: Board, standings: str, item: Item, top: Top, recheck_at: int | None, counted: Item
 ) -> bool:
-    """Write a top in the place of `item`, unless another consumer has been faster; says whether it did."""
+    """Write a top in the place of `item`. Return whether no other consumer was faster."""
     revision = item.get("revision", {"N": "0"})
-    guards = {name: value for name, value in item.items() if name.startswith(GUARD)} | counted
+    guards = {name: value for name, value in {**item, **counted}.items() if name.startswith(GUARD)}
     for name in outdated(guards, now_ms()):
         del guards[name]
     try:
@@ -108,8 +89,8 @@ def _write(
                 **expiry(board, standings),
                 "revision": {"N": str(int(revision["N"]) + 1)},
                 "whole": {"BOOL": top.whole},
-                "entries": {"L": [{"M": one} for one in top.items]},
-                **({"looked_at": {"N": str(looked_at)}} if looked_at else {}),
+                "entries": {"L": [{"M": entry} for entry in top.items]},
+                **({"recheck_at": {"N": str(recheck_at)}} if recheck_at else {}),
             },
             ConditionExpression="attribute_not_exists(revision) OR revision = :revision",
             ExpressionAttributeValues={":revision": revision},
@@ -119,44 +100,49 @@ def _write(
     return True
 
 
-def _look(db: Database, board: Board, standings: str, known: Top) -> Top:
-    """Read the best from the index; where it and what is known differ, the table says what is true.
+def _read_best(db: Database, board: Board, standings: str, known: Top) -> Top:
+    """Read the best entries from the index, and those that differ from the known top from the table.
 
-    Costs reading the index, and a consistent read of each entry in question.
+    Either may lag. Costs reading the index, and a consistent read of each entry that differs.
     """
-    found = read_run(db, board, split_standings(standings)[1], TOP_KEPT)
+    period = split_standings(standings)[1]
+    found = read_run(db, board, period, TOP_KEPT)
     whole = len(found) < TOP_KEPT
     last = None if whole else _rank_key(found[-1])
-    best = {item["participant"]["S"]: item for item in found if item["standings"]["S"] == standings}
-    others = {item["participant"]["S"]: item for item in known.items}
-    doubtful = [
-        one
-        for one in sorted(best.keys() | others.keys())
-        if best.get(one, {}).get("version") != others.get(one, {}).get("version")
+    indexed = {item["participant"]["S"]: item for item in found if item["standings"]["S"] == standings}
+    kept = {item["participant"]["S"]: item for item in known.items}
+    differing = [
+        participant
+        for participant in sorted(indexed.keys() | kept.keys())
+        if indexed.get(participant, {}).get("version") != kept.get(participant, {}).get("version")
     ]
-    keys: list[Key] = [{"participant": {"S": one}, "standings": {"S": standings}} for one in doubtful]
-    true = batch_get(db, db.tables.scores, keys, consistent=True)
-    items = []
-    for one in [*(item for name, item in best.items() if name not in doubtful), *true]:
-        entry = read_entry(standings, one)
-        if entry is not None and is_ranked(entry) and (last is None or _rank_key(entry) <= last):
-            items.append(_shown(entry))
-    return Top(sorted(items, key=_rank_key), whole)
+    keys = [entry_key(board, period, participant) for participant in differing]
+    items = [item for participant, item in indexed.items() if participant not in differing]
+    items += batch_get(db, db.tables.scores, keys, consistent=True)
+    entries = (sanitize_item(standings, item) for item in items)
+    best = [
+        _shown(entry)
+        for entry in entries
+        if entry is not None and is_ranked(entry) and (last is None or _rank_key(entry) <= last)
+    ]
+    return Top(sorted(best, key=_rank_key), whole)
 
 
 def _merge(known: Top, changed: dict[str, Change]) -> Top:
-    """Put changed entries where they belong now. Behind the last known entry only a whole top is known."""
-    items = [one for one in known.items if one["participant"]["S"] not in changed]
-    items += [_shown(one.new) for one in changed.values() if one.new is not None and _belongs(one.new, known)]
+    """Put changed entries in their places. Behind the last known entry only a whole top is known."""
+    items = [item for item in known.items if item["participant"]["S"] not in changed]
+    items += [
+        _shown(change.new) for change in changed.values() if change.new and _ranks_within(known, change.new)
+    ]
     items.sort(key=_rank_key)
     return Top(items[:TOP_KEPT], whole=known.whole and len(items) <= TOP_KEPT)
 
 
-def _belongs(image: Mapping[str, Any] | None, known: Top) -> bool:
-    """Say whether an entry stands where a top is known: even if it left again, the guard must then move."""
+def _ranks_within(top: Top, image: Mapping[str, Any] | None) -> bool:
+    """Return whether an entry's place is in the part of the standings that a top covers."""
     if image is None or not is_ranked(image):
         return False
-    return known.whole or (bool(known.items) and _rank_key(image) <= _rank_key(known.items[-1]))
+    return top.whole or (bool(top.items) and _rank_key(image) <= _rank_key(top.items[-1]))
 
 
 def _shown(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,4 +154,4 @@ def _rank_key(item: Mapping[str, Any]) -> bytes:
 
 
 def _top(item: Mapping[str, Any]) -> Top:
-    return Top([one["M"] for one in item["entries"]["L"]], whole=item["whole"]["BOOL"])
+    return Top([entry["M"] for entry in item["entries"]["L"]], whole=item["whole"]["BOOL"])

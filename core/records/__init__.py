@@ -1,1 +1,1 @@
-"""The records table: jobs, audit, moderation flags."""
+"""The records table: jobs, audit records, moderation flags."""

@@ -1,15 +1,15 @@
-"""The record of what was done to boards and participants: what, when, by whom, why. It outlives them.
+"""Audit records: what was done to boards and participants, by whom, when and why. They outlive both.
 
-    archive          chunk                               what
-    ~audit#race      2026-11-30T12:00:00.000000Z#5f0c    what was done on the board `race`
-    ~audit           ...                                 what was done to a participant everywhere
-    ~person#<hash>   ~audit#race#2026-...                which records name a participant
-    ~secret          participants                        the key of the hashes
-    ~secret          participants 9f2c...                the key of those that came with a backup
+    record_set       record_id                           what
+    ~audit#race      2026-11-30T12:00:00.000000Z#5f0c    something done on the board `race`
+    ~audit           ...                                 something done to a participant everywhere
+    ~person#<hash>   ~audit#race#2026-...                points to a record that names the participant
+    ~secret          participants                        the key of the participants' hashes
+    ~secret          participants 9f2c...                the key of hashes that came with a backup
 
-A record names its participant by a keyed hash, and as long as they are not forgotten also by their id.
-Forgetting takes the id and the reason, a text that may name them, off every record. The rest stays: an
-operator who is told an id again can still say when it was forgotten.
+A record names its participant by a keyed hash and, until they are forgotten, by their id. Forgetting removes
+the id and the reason, a text that may name them, from every record. The rest stays, so an operator who is
+given the id again can still find out when it was forgotten.
 """
 
 import hashlib
@@ -26,15 +26,17 @@ from core.domain.limits import MAX_REASON_BYTES
 from core.domain.model import Page
 from core.domain.pages import every_item
 from core.domain.text import check_text
-from core.records.table import newest_page, query_records, record_key
+from core.records.table import newest_page, put_record, query_records, read_record, record_key
 from core.storage.database import Database
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, TransactWriteItemTypeDef
 
+    Attributes = dict[str, AttributeValueTypeDef]
+
 _AUDIT = "~audit"
 SECRETS = "~secret"
-_SECRET = record_key(SECRETS, "participants")
+_OWN_SECRET = "participants"  # noqa: S105 (a record's id)
 
 
 class AuditAction(StrEnum):
@@ -51,7 +53,7 @@ class AuditAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AuditContext:
-    """Something done: by whom, why, and when."""
+    """Who does something, when and why."""
 
     actor: str
     at: datetime
@@ -60,7 +62,7 @@ class AuditContext:
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """One record. `participant_id` and `reason` are None once the participant is forgotten."""
+    """One audit record. `participant_id` and `reason` are None once the participant is forgotten."""
 
     at: datetime
     action: AuditAction
@@ -77,7 +79,7 @@ class _SecretCache:
 
 
 def check_reason(reason: str | None) -> None:
-    """Refuse a reason that is too long or no plain text.
+    """Check that a reason, if there is one, is plain text and not too long.
 
     Raises:
         InvalidInput: naming the rule.
@@ -95,58 +97,59 @@ def record(
     participant_id: str | None = None,
     named: bool = True,
 ) -> "list[TransactWriteItemTypeDef]":
-    """Describe the writes of a record, to go into the transaction that does what it tells of.
+    """Return the writes of an audit record, for the transaction that does what it records.
 
-    With `named` false the participant is told by the hash alone. Costs a read unit once a process, and the
-    writes 2 units, 4 with a participant.
+    Unless `named`, the record has the participant's hash alone. Costs a read unit once per process; the
+    writes cost 2 units, 4 if they name a participant.
     """
-    partition = _partition(board_id)
-    chunk = f"{_time(audit.at)}#{secrets.token_hex(4)}"
-    item: dict[str, AttributeValueTypeDef] = {
-        **record_key(partition, chunk),
-        "action": {"S": action.value},
-        "actor": {"S": audit.actor},
-    }
+    record_set = _record_set(board_id)
+    record_id = f"{_timestamp(audit.at)}#{secrets.token_hex(4)}"
+    attributes: Attributes = {"action": {"S": action.value}, "actor": {"S": audit.actor}}
+    pointers = []
     if audit.reason:
-        item["reason"] = {"S": audit.reason}
-    if participant_id is None:
-        return [_put(db, item)]
-    digest = participant_hash(db, participant_id)
-    item["participant_hash"] = {"S": digest}
-    if not named:
-        return [_put(db, item)]
-    item["participant"] = {"S": participant_id}
-    return [_put(db, item), _put(db, record_key(_person(digest), f"{partition}#{chunk}"))]
+        attributes["reason"] = {"S": audit.reason}
+    if participant_id is not None:
+        digest = participant_hash(db, participant_id)
+        attributes["participant_hash"] = {"S": digest}
+        if named:
+            attributes["participant"] = {"S": participant_id}
+            pointers = [put_record(db, _person(digest), f"{record_set}#{record_id}")]
+    return [put_record(db, record_set, record_id, **attributes), *pointers]
 
 
 def audit_page(
     db: Database, board_id: str | None, limit: int, next_token: str | None = None
 ) -> Page[AuditRecord]:
-    """Read records of a board, newest first; without a board those of what was done everywhere.
+    """Read a page of a board's records, newest first; without a board, of what was done everywhere.
 
     Raises:
         InvalidInput: the token.
 
     Costs half a read unit for each 4 KB.
     """
-    listed_as = f"audit {board_id or ''}"
-    items, token = newest_page(db, _partition(board_id), listed_as, limit, next_token)
+    listing = f"audit {board_id or ''}"
+    items, token = newest_page(db, _record_set(board_id), listing, limit, next_token)
     return Page([_read(board_id, item) for item in items], token)
 
 
-def forget_name(db: Database, participant_id: str) -> None:
-    """Take a participant's id, and the reasons, off every record: 1 to 2 write units each.
+def all_records(db: Database, board_id: str | None) -> Iterator[AuditRecord]:
+    """Yield every record that `audit_page` reads, newest first."""
+    return every_item(lambda token: audit_page(db, board_id, 100, token))
 
-    If this dies, run it again.
+
+def forget_name(db: Database, participant_id: str) -> None:
+    """Remove a participant's id and the reasons from every record that names them.
+
+    Costs 2 to 3 write units for each record. Idempotent: if interrupted, run it again.
     """
     for item in query_records(db, SECRETS):
         person = _person(_hash(bytes(item["secret"]["B"]), participant_id))
         for pointer in query_records(db, person, keys_only=True):
-            partition, chunk = _split(pointer["record_id"]["S"])
+            record_set, time, token = pointer["record_id"]["S"].rsplit("#", 2)
             with suppress(db.client.exceptions.ConditionalCheckFailedException):
                 db.client.update_item(
                     TableName=db.tables.records,
-                    Key=record_key(partition, chunk),
+                    Key=record_key(record_set, f"{time}#{token}"),
                     UpdateExpression="REMOVE participant, reason",
                     ConditionExpression="attribute_exists(record_id)",
                 )
@@ -155,15 +158,14 @@ def forget_name(db: Database, participant_id: str) -> None:
 
 
 def participant_hash(db: Database, participant_id: str) -> str:
-    """Give the hash that stands for a participant, keyed with the stack's own secret."""
+    """Return the hash that stands for a participant, keyed with the stack's own secret."""
     return _hash(_secret(db), participant_id)
 
 
 def adopt_secret(db: Database, secret: bytes) -> None:
-    """Know the participants of another stack's records, which are to be written into this one, too."""
-    if not _put_secret(db, _SECRET, secret):
-        digest = hashlib.sha256(secret).hexdigest()[:32]
-        _put_secret(db, record_key(SECRETS, f"participants {digest}"), secret)
+    """Store the secret of another stack, whose records are restored here, to find their participants by."""
+    if not _put_secret(db, _OWN_SECRET, secret):
+        _put_secret(db, f"{_OWN_SECRET} {hashlib.sha256(secret).hexdigest()[:32]}", secret)
 
 
 def _hash(secret: bytes, participant_id: str) -> str:
@@ -173,21 +175,21 @@ def _hash(secret: bytes, participant_id: str) -> str:
 def _secret(db: Database) -> bytes:
     cache = db.cache(_SecretCache)
     while cache.secret is None:
-        found = db.client.get_item(TableName=db.tables.records, Key=_SECRET, ConsistentRead=True).get("Item")
-        if found is not None:
-            cache.secret = bytes(found["secret"]["B"])
-            break
-        _put_secret(db, _SECRET, secrets.token_bytes(32))
+        item = read_record(db, SECRETS, _OWN_SECRET, consistent=True)
+        if item is None:
+            _put_secret(db, _OWN_SECRET, secrets.token_bytes(32))
+        else:
+            cache.secret = bytes(item["secret"]["B"])
     return cache.secret
 
 
-def _put_secret(db: Database, key: "dict[str, AttributeValueTypeDef]", secret: bytes) -> bool:
-    """Keep a secret, unless another is there; says whether it is kept."""
+def _put_secret(db: Database, record_id: str, secret: bytes) -> bool:
+    """Store a secret unless another is there. Return whether this one is stored now."""
     value: AttributeValueTypeDef = {"B": secret}
     try:
         db.client.put_item(
             TableName=db.tables.records,
-            Item={**key, "secret": value},
+            Item={**record_key(SECRETS, record_id), "secret": value},
             ConditionExpression="attribute_not_exists(record_id) OR secret = :secret",
             ExpressionAttributeValues={":secret": value},
         )
@@ -197,25 +199,14 @@ def _put_secret(db: Database, key: "dict[str, AttributeValueTypeDef]", secret: b
 
 
 def _read(board_id: str | None, item: Mapping[str, Any]) -> AuditRecord:
-    def text(name: str) -> str | None:
-        return str(item[name]["S"]) if name in item else None
-
-    return AuditRecord(
-        at=datetime.fromisoformat(item["record_id"]["S"].partition("#")[0]),
-        action=AuditAction(item["action"]["S"]),
-        actor=item["actor"]["S"],
-        board_id=board_id,
-        participant_id=text("participant"),
-        participant_hash=text("participant_hash"),
-        reason=text("reason"),
-    )
+    at = datetime.fromisoformat(item["record_id"]["S"].partition("#")[0])
+    names = ("participant", "participant_hash", "reason")
+    participant_id, digest, reason = (item[name]["S"] if name in item else None for name in names)
+    action, actor = AuditAction(item["action"]["S"]), item["actor"]["S"]
+    return AuditRecord(at, action, actor, board_id, participant_id, digest, reason)
 
 
-def _put(db: Database, item: "dict[str, AttributeValueTypeDef]") -> "TransactWriteItemTypeDef":
-    return {"Put": {"TableName": db.tables.records, "Item": item}}
-
-
-def _partition(board_id: str | None) -> str:
+def _record_set(board_id: str | None) -> str:
     return _AUDIT if board_id is None else f"{_AUDIT}#{board_id}"
 
 
@@ -223,15 +214,5 @@ def _person(digest: str) -> str:
     return f"~person#{digest}"
 
 
-def _split(pointer: str) -> tuple[str, str]:
-    partition, moment, chance = pointer.rsplit("#", 2)
-    return partition, f"{moment}#{chance}"
-
-
-def _time(moment: datetime) -> str:
+def _timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def all_records(db: Database, board_id: str | None) -> Iterator[AuditRecord]:
-    """Read every record of a board, newest first."""
-    return every_item(lambda token: audit_page(db, board_id, 100, token))

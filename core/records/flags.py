@@ -1,10 +1,10 @@
-"""What is known of a moderated participant on one board, whatever the period.
+"""Moderation flags: what moderation has done to a participant on a board, whatever the period.
 
-An entry says itself that it is hidden, and what is left of a removed one says when it went. The mark says it
-for periods in which the participant has no entry yet, and lists who is hidden, whom no index shows.
+An entry itself shows that it is hidden, and a tombstone when the entry was removed. The flags say so for
+periods in which the participant has no entry yet, and list the hidden participants, whom no index shows.
 
-    archive              chunk   what
-    ~marks#race#g1#3     ann     is_hidden, removed_at; 3 is the participant's index shard
+    record_set           record_id   what
+    ~flags#race#g1#3     ann         is_hidden, removed_at; 3 is the participant's index shard
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -23,8 +23,11 @@ from core.storage.tables import TTL_ATTRIBUTE
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, TransactWriteItemTypeDef
 
-# For so long a submission from before a removal is known to be one. AWS's queues keep a message for 14 days.
+    Values = dict[str, AttributeValueTypeDef]
+
+# How long a removal is remembered, to refuse late retries. AWS's queues keep a message for 14 days.
 REMEMBERED = timedelta(days=30)
+SET_REMOVED = f"SET removed_at = :removed_at, {TTL_ATTRIBUTE} = :expires"  # with `removed_values`
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ NO_FLAGS = ModerationFlags()
 
 
 def read_flags(db: Database, board: Board, participant_ids: Collection[str]) -> dict[str, ModerationFlags]:
-    """Read participants' marks, leaving out those who have none: a read unit each."""
+    """Read the flags of those participants who have any: a read unit for each participant."""
     keys = [_key(board, participant_id) for participant_id in participant_ids]
     return {
         item["record_id"]["S"]: ModerationFlags(
@@ -50,59 +53,55 @@ def read_flags(db: Database, board: Board, participant_ids: Collection[str]) -> 
 
 
 def flag_hidden(db: Database, board: Board, participant_id: str) -> "TransactWriteItemTypeDef":
-    """Describe the write that marks a participant as hidden."""
-    return _update(
-        db,
-        board,
-        participant_id,
-        f"SET is_hidden = :hidden REMOVE {TTL_ATTRIBUTE}",
-        {":hidden": {"BOOL": True}},
-    )
+    """Return the write that flags a participant as hidden, until they are restored or removed."""
+    expression = f"SET is_hidden = :hidden REMOVE {TTL_ATTRIBUTE}"
+    return _update(db, board, participant_id, expression, {":hidden": {"BOOL": True}})
 
 
 def flag_restored(
     db: Database, board: Board, participant_id: str, now: datetime
 ) -> "TransactWriteItemTypeDef":
-    """Describe the write that takes the mark of hiding back."""
-    values: dict[str, AttributeValueTypeDef] = {":hidden": {"BOOL": False}, ":expires": expiry(now)}
-    return _update(db, board, participant_id, f"SET is_hidden = :hidden, {TTL_ATTRIBUTE} = :expires", values)
+    """Return the write that flags a participant as hidden no more."""
+    expression = f"SET is_hidden = :hidden, {TTL_ATTRIBUTE} = :expires"
+    values: Values = {":hidden": {"BOOL": False}, ":expires": _expiry(now)}
+    return _update(db, board, participant_id, expression, values)
 
 
 def flag_removed(
     db: Database, board: Board, participant_id: str, now: datetime
 ) -> "TransactWriteItemTypeDef":
-    """Describe the write that marks a participant as removed, and hidden no more."""
-    return _update(
-        db,
-        board,
-        participant_id,
-        f"SET is_hidden = :hidden, removed_at = :at, {TTL_ATTRIBUTE} = :expires",
-        {":hidden": {"BOOL": False}, ":at": {"N": str(microseconds(now))}, ":expires": expiry(now)},
-    )
+    """Return the write that flags a participant as removed, and as hidden no more."""
+    values: Values = {":hidden": {"BOOL": False}, **removed_values(now)}
+    return _update(db, board, participant_id, f"{SET_REMOVED}, is_hidden = :hidden", values)
 
 
 def flagged_participants(db: Database, board: Board) -> Iterator[str]:
-    """Name the participants with a mark, the hidden ones among them: a read unit for each 4 KB."""
+    """Yield the participants who have flags, so all hidden ones: a read unit for each 4 KB."""
     for shard in range(board.shards):
         for item in query_records(db, flags_partition(board, shard), keys_only=True):
             yield item["record_id"]["S"]
 
 
 def flags_partition(board: Board, shard: int) -> str:
-    """Name one partition of a board's marks."""
-    return f"~marks#{board.id}#{board.generation}#{shard}"
+    """Return one of the record sets that hold a board's flags."""
+    return f"~flags#{board.id}#{board.generation}#{shard}"
+
+
+def removed_values(now: datetime) -> "Values":
+    """Return the values of `SET_REMOVED` for a removal at `now`."""
+    return {":removed_at": {"N": str(microseconds(now))}, ":expires": _expiry(now)}
 
 
 def removed_at(item: Mapping[str, Any]) -> datetime | None:
-    """Say when a participant was removed, by a mark or by what an entry remembers."""
+    """Read from flags, an entry or a tombstone when its participant was last removed, if ever."""
     return instant(int(item["removed_at"]["N"])) if "removed_at" in item else None
 
 
 def check_not_removed(removed: datetime | None, achieved_at: datetime) -> None:
-    """Refuse a score from before its participant was removed.
+    """Check that a score was achieved after its participant was removed.
 
     Raises:
-        EntryRemoved: saying since when.
+        EntryRemoved: it was not.
     """
     if removed is not None and achieved_at <= removed:
         raise EntryRemoved(
@@ -110,17 +109,12 @@ def check_not_removed(removed: datetime | None, achieved_at: datetime) -> None:
         )
 
 
-def expiry(now: datetime) -> "AttributeValueTypeDef":
-    """Say until when a removal is remembered, as TTL takes it."""
+def _expiry(now: datetime) -> "AttributeValueTypeDef":
     return {"N": str(int((now + REMEMBERED).timestamp()))}
 
 
 def _update(
-    db: Database,
-    board: Board,
-    participant_id: str,
-    expression: str,
-    values: "dict[str, AttributeValueTypeDef]",
+    db: Database, board: Board, participant_id: str, expression: str, values: "Values"
 ) -> "TransactWriteItemTypeDef":
     return {
         "Update": {
@@ -132,5 +126,5 @@ def _update(
     }
 
 
-def _key(board: Board, participant_id: str) -> "dict[str, AttributeValueTypeDef]":
+def _key(board: Board, participant_id: str) -> "Values":
     return record_key(flags_partition(board, shard_of(board, participant_id)), participant_id)

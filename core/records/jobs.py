@@ -1,18 +1,19 @@
-"""What is left to be done in the background, written down in the transaction that asks for it.
+"""Jobs: background work, each written down in the transaction that asks for it.
 
-Each job is one item; whoever does it takes it off when it is done, and until then any process may go on.
+A job is one item, which whoever completes the job deletes. Until then any process may go on with it.
 
-    archive   chunk                what
-    ~jobs   archive#<id>         an archive to be taken
-    ~jobs   delete#race#g1       a board that is gone, with its definition: its entries have to go
-    ~jobs   forget#<hash>        a participant to be taken out of the archives
+    record_set   record_id         what
+    ~jobs        archive#<id>      an archive to write
+    ~jobs        delete#race#g1    a deleted board, with its definition: what it held is to be deleted
+    ~jobs        forget#<hash>     a participant to erase from the archives
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from core.records.table import query_records, record_key
+from core.records.table import put_record, query_records, record_key
 from core.storage.database import Database
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ Item = Mapping[str, Any]
 
 
 class Job(StrEnum):
-    """What kinds there are."""
+    """The kinds of job."""
 
     ARCHIVE = "archive"
     DELETE = "delete"
@@ -34,18 +35,18 @@ class Job(StrEnum):
 def add_job(
     db: Database, job: Job, name: str, **details: "AttributeValueTypeDef"
 ) -> "TransactWriteItemTypeDef":
-    """Describe the write that asks for a job."""
-    return {"Put": {"TableName": db.tables.records, "Item": {**job_key(job, name), **details}}}
+    """Return the write that asks for a job."""
+    return put_record(db, JOBS, f"{job}#{name}", **details)
 
 
 def remove_job(db: Database, job: Job, name: str) -> "TransactWriteItemTypeDef":
-    """Describe the write that takes a job off."""
+    """Return the write that removes a job."""
     return {"Delete": {"TableName": db.tables.records, "Key": job_key(job, name)}}
 
 
 def save_progress(db: Database, job: Job, name: str, **details: "AttributeValueTypeDef") -> None:
-    """Note how far a job has come, if it is still there: a write unit a KB."""
-    try:
+    """Save how far a job has come, unless another process has completed it: a write unit a KB."""
+    with suppress(db.client.exceptions.ConditionalCheckFailedException):
         db.client.update_item(
             TableName=db.tables.records,
             Key=job_key(job, name),
@@ -54,12 +55,13 @@ def save_progress(db: Database, job: Job, name: str, **details: "AttributeValueT
             ExpressionAttributeNames={f"#{detail}": detail for detail in details},
             ExpressionAttributeValues={f":{detail}": value for detail, value in details.items()},
         )
-    except db.client.exceptions.ConditionalCheckFailedException:
-        return  # another process has done it
 
 
 def pending_jobs(db: Database, job: Job | None = None) -> list[tuple[Job, str, Item]]:
-    """List the jobs that are left, of one kind or of all: a read unit for each 4 KB."""
+    """Read the jobs that are left, of one kind or of all: a read unit for each 4 KB.
+
+    Returns the kind, the name and the item of each.
+    """
     found: list[tuple[Job, str, Item]] = []
     for item in query_records(db, JOBS, prefix=f"{job}#" if job else ""):
         kind, _, name = item["record_id"]["S"].partition("#")
@@ -68,5 +70,5 @@ def pending_jobs(db: Database, job: Job | None = None) -> list[tuple[Job, str, I
 
 
 def job_key(job: Job, name: str) -> "dict[str, AttributeValueTypeDef]":
-    """Give the key of a job's item."""
+    """Return the key of a job's item."""
     return record_key(JOBS, f"{job}#{name}")

@@ -1,8 +1,8 @@
-"""The time as the tables hold it."""
+"""The time as items hold it."""
 
 import time
 
 
 def now_ms() -> int:
-    """Give the time in milliseconds since 1970."""
+    """Return the time in milliseconds since 1970."""
     return time.time_ns() // 1_000_000

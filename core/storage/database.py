@@ -1,9 +1,9 @@
-"""The connection to DynamoDB: its tables, what each call consumed, and its errors in our words."""
+"""The connection to DynamoDB: tables, batches and pages, consumed units, throttling."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from itertools import chain
 from threading import Lock
@@ -14,7 +14,7 @@ from botocore.session import Session
 
 from core.domain.errors import Throttled
 from core.storage.backoff import back_off, delay
-from core.storage.parallel import run_all
+from core.storage.parallel import batched, run_all
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Reads and writes that wait longer than this are better tried again; DynamoDB answers in milliseconds.
+# DynamoDB answers in milliseconds: it is better to retry than to wait for longer.
 _CONFIG = Config(
     connect_timeout=2,
     read_timeout=5,
@@ -55,29 +55,27 @@ class Tables:
 
     @classmethod
     def with_prefix(cls, prefix: str) -> "Tables":
-        """Name the tables of the stack called `prefix`."""
-        return cls(
-            *(f"{prefix}-{table}" for table in ("scores", "counters", "boards", "records", "receipts"))
-        )
+        """Return the names of the tables of the stack called `prefix`."""
+        return cls(**{table.name: f"{prefix}-{table.name}" for table in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """A client, the tables that it works on, and this process's caches of them. Threads may share it."""
+    """A client, its tables, and this process's caches of them. Threads may share it."""
 
     client: "DynamoDBClient"
     tables: Tables
     _caches: dict[type[Any], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def cache(self, kind: type[T]) -> T:
-        """Return this connection's cache of one kind, empty when it is first asked for."""
+        """Return the connection's cache of one kind, a new one at first."""
         found = self._caches.get(kind)
         return cast("T", self._caches.setdefault(kind, kind()) if found is None else found)
 
 
 @dataclass
 class Meter:
-    """What DynamoDB said that a piece of work consumed."""
+    """The units that DynamoDB reports as consumed."""
 
     read_units: float = 0.0
     write_units: float = 0.0
@@ -85,11 +83,10 @@ class Meter:
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def add(self, operation: str, parsed: dict[str, Any]) -> None:
-        """Add one answer's figures."""
+        """Add what one answer reports."""
         reported = parsed.get("ConsumedCapacity") or []
-        units = sum(
-            one.get("CapacityUnits", 0.0) for one in (reported if isinstance(reported, list) else [reported])
-        )
+        tables = reported if isinstance(reported, list) else [reported]
+        units = sum(table.get("CapacityUnits", 0.0) for table in tables)
         with self._lock:
             self.requests += 1
             if operation in _READS:
@@ -107,7 +104,7 @@ _meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
 
 @contextmanager
 def metered() -> Iterator[Meter]:
-    """Measure what the block consumes, in the threads that it starts through `core.storage.parallel` too."""
+    """Measure what the block consumes, also in the threads of `core.storage.parallel`."""
     meter = Meter()
     token = _meters.set((*_meters.get(), meter))
     try:
@@ -124,8 +121,8 @@ def connect(
     access_key: str | None = None,
     secret_key: str | None = None,
 ) -> Database:
-    """Open a client; no call is made. Without keys, the usual AWS credentials apply."""
-    # boto3.client would do the same, after a third of a cold start spent on importing S3's transfer manager.
+    """Return a connection; no call is made. Without keys, the usual AWS credentials apply."""
+    # Not boto3.client: it imports S3's transfer manager, a third of a cold start.
     client = cast(
         "DynamoDBClient",
         Session().create_client(
@@ -158,7 +155,7 @@ def _after_call(parsed: dict[str, Any], model: Any, **_: object) -> None:
 
 
 def _wait_for_transaction(response: tuple[Any, dict[str, Any]] | None, attempts: int, **_: object) -> Any:
-    """Try a plain write again that a transaction on its item kept out, as the SDK by itself does not."""
+    """Retry a write that conflicted with a transaction on its item, which the SDK does not."""
     code = response[1].get("Error", {}).get("Code") if response else None
     if code == _CONFLICT and attempts < _CONFLICT_ATTEMPTS:
         return delay(attempts)
@@ -166,20 +163,20 @@ def _wait_for_transaction(response: tuple[Any, dict[str, Any]] | None, attempts:
 
 
 def failed_item(error: "ClientError") -> Mapping[str, Any]:
-    """Give the item that failed a condition, empty where there is none."""
+    """Return the item that failed a condition, empty if there is none."""
     item: Mapping[str, Any] = cast("dict[str, Any]", error.response).get("Item", {})
     return item
 
 
 def lost_race(error: "ClientError") -> bool:
-    """Say whether a transaction was cancelled since another writer was faster: nothing else is wrong."""
+    """Return whether a transaction was cancelled only because another writer was faster."""
     reasons: list[dict[str, Any]] = cast("dict[str, Any]", error.response).get("CancellationReasons", [])
     codes = {reason.get("Code", "None") for reason in reasons} - {"None"}
     return bool(codes) and codes <= {"ConditionalCheckFailed", "TransactionConflict"}
 
 
 def query_pages(db: Database, **query: Any) -> Iterator[dict[str, Any]]:
-    """Make a query and yield each page's answer: one round trip for each MB."""
+    """Yield the pages of a query: one round trip for each MB."""
     while True:
         answer: Any = db.client.query(**query)
         yield answer
@@ -189,7 +186,7 @@ def query_pages(db: Database, **query: Any) -> Iterator[dict[str, Any]]:
 
 
 def query_all(db: Database, **query: Any) -> Iterator[dict[str, Any]]:
-    """Make a query and yield its items: half a read unit for each 4 KB of them (consistent: one)."""
+    """Yield the items of a query: half a read unit for each 4 KB (consistent: one)."""
     for answer in query_pages(db, **query):
         yield from answer["Items"]
 
@@ -201,13 +198,12 @@ def batch_get(
     *,
     consistent: bool = False,
 ) -> list[dict[str, Any]]:
-    """Read items by their keys, in no order: half a read unit for each 4 KB of an item, twice if consistent.
+    """Read items by their keys, in no order: half a read unit for each 4 KB of an item (consistent: one).
 
-    One round trip, and more where DynamoDB leaves some for later.
+    One round trip, and more if DynamoDB leaves keys unprocessed.
     """
-    batches = [keys[start : start + _BATCH_GET_LIMIT] for start in range(0, len(keys), _BATCH_GET_LIMIT)]
-    found = run_all([partial(_get_batch, db, table, batch, consistent) for batch in batches])
-    return list(chain.from_iterable(found))
+    reads = [partial(_get_batch, db, table, batch, consistent) for batch in batched(keys, _BATCH_GET_LIMIT)]
+    return list(chain.from_iterable(run_all(reads)))
 
 
 def _get_batch(
@@ -225,11 +221,8 @@ def _get_batch(
 
 
 def batch_write(db: Database, table: str, requests: "Sequence[WriteRequestTypeDef]") -> None:
-    """Put or delete items whatever stands there, in no order: a write unit a KB of each."""
-    starts = range(0, len(requests), _BATCH_WRITE_LIMIT)
-    run_all(
-        [partial(_write_batch, db, table, requests[start : start + _BATCH_WRITE_LIMIT]) for start in starts]
-    )
+    """Put or delete items unconditionally, in no order: a write unit a KB of each."""
+    run_all([partial(_write_batch, db, table, batch) for batch in batched(requests, _BATCH_WRITE_LIMIT)])
 
 
 def _write_batch(db: Database, table: str, requests: "Sequence[WriteRequestTypeDef]") -> None:
@@ -238,6 +231,6 @@ def _write_batch(db: Database, table: str, requests: "Sequence[WriteRequestTypeD
     while left:
         answer = db.client.batch_write_item(RequestItems={table: left})
         left = answer.get("UnprocessedItems", {}).get(table, [])
-        if left:  # too many at once
+        if left:  # throttled
             back_off(attempt, base=0.05, longest=1.0)
             attempt += 1

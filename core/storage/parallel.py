@@ -1,4 +1,4 @@
-"""Independent calls to the database, side by side."""
+"""Run independent calls to the database at once."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,22 +8,22 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# Work that waits for more work has a pool of its own, so the two cannot wait for each other's threads.
+# Calls that wait for calls have a pool of their own, so they cannot take up each other's threads.
 _pools = tuple(ThreadPoolExecutor(max_workers=32, thread_name_prefix=f"dynamodb-{depth}") for depth in (0, 1))
 _depth: ContextVar[int] = ContextVar("depth", default=0)
 
 
 def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Give items in lists of so many, the last of them perhaps shorter."""
-    waiting = iter(items)
-    while some := list(islice(waiting, size)):
-        yield some
+    """Yield the items in lists of `size`, the last of them perhaps shorter."""
+    left = iter(items)
+    while batch := list(islice(left, size)):
+        yield batch
 
 
 def run_all(calls: Iterable[Callable[[], T]]) -> list[T]:
-    """Run the calls at once and give their results in order; the first failure is raised.
+    """Run the calls at once and return their results in order; the first error is raised.
 
-    Calls may use this themselves, one level deep; deeper ones run one after the other.
+    A call may use this itself; deeper than that, calls run one after another.
     """
     calls = list(calls)
     depth = _depth.get()

@@ -1,33 +1,25 @@
-"""The tables, as a laptop and the tests create them; on AWS Terraform does, to the same definition."""
+"""The tables' definitions, and their creation on a laptop and in tests; on AWS infra/tables.tf does it."""
 
 from typing import TYPE_CHECKING
 
+from core.domain.entry_item import PROJECTED
 from core.storage.database import Database
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.literals import ScalarAttributeTypeType
-    from mypy_boto3_dynamodb.type_defs import (
-        AttributeDefinitionTypeDef,
-        CreateTableInputTypeDef,
-        KeySchemaElementTypeDef,
-    )
+    from mypy_boto3_dynamodb.type_defs import CreateTableInputTypeDef, KeySchemaElementTypeDef
 
 RANK_INDEX = "by_rank"
 BOARD_INDEX = "by_id"
-# What a page shows of an entry besides its keys. Not `written_at`, so that touching an entry is one write.
-PROJECTED = ("achieved_at", "submissions", "version", "display_name", "metadata")
 TTL_ATTRIBUTE = "expires_at"
 
 
 def definitions(db: Database) -> list["CreateTableInputTypeDef"]:
-    """Describe every table: keys, indexes, stream."""
+    """Return the definition of every table: keys, indexes, stream."""
     tables = db.tables
     return [
         {
-            "TableName": tables.scores,
-            "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": _attributes(participant="S", standings="S", rank_shard="S", rank_key="B"),
-            "KeySchema": _key("participant", "standings"),
+            **_table(tables.scores, "participant", "standings", rank_shard="S", rank_key="B"),
             "GlobalSecondaryIndexes": [
                 {
                     "IndexName": RANK_INDEX,
@@ -37,17 +29,9 @@ def definitions(db: Database) -> list["CreateTableInputTypeDef"]:
             ],
             "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
         },
+        _table(tables.counters, "standings", "node"),
         {
-            "TableName": tables.counters,
-            "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": _attributes(standings="S", node="S"),
-            "KeySchema": _key("standings", "node"),
-        },
-        {
-            "TableName": tables.boards,
-            "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": _attributes(board="S", listed="S"),
-            "KeySchema": _key("board"),
+            **_table(tables.boards, "board", listed="S"),
             "GlobalSecondaryIndexes": [
                 {
                     "IndexName": BOARD_INDEX,
@@ -56,23 +40,13 @@ def definitions(db: Database) -> list["CreateTableInputTypeDef"]:
                 }
             ],
         },
-        {
-            "TableName": tables.records,
-            "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": _attributes(record_set="S", record_id="S"),
-            "KeySchema": _key("record_set", "record_id"),
-        },
-        {
-            "TableName": tables.receipts,
-            "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": _attributes(receipt="S"),
-            "KeySchema": _key("receipt"),
-        },
+        _table(tables.records, "record_set", "record_id"),
+        _table(tables.receipts, "receipt"),
     ]
 
 
 def create_tables(db: Database) -> None:
-    """Create the tables that are missing; those that exist stay as they are."""
+    """Create the missing tables; existing ones stay as they are."""
     for definition in definitions(db):
         try:
             db.client.create_table(**definition)
@@ -81,20 +55,28 @@ def create_tables(db: Database) -> None:
         db.client.get_waiter("table_exists").wait(
             TableName=definition["TableName"], WaiterConfig={"Delay": 1}
         )
-        if definition["TableName"] in expiring(db):
+        if definition["TableName"] in tables_with_ttl(db):
             db.client.update_time_to_live(
                 TableName=definition["TableName"],
                 TimeToLiveSpecification={"Enabled": True, "AttributeName": TTL_ATTRIBUTE},
             )
 
 
-def expiring(db: Database) -> set[str]:
-    """Name the tables whose items go by themselves, some time after what their `TTL_ATTRIBUTE` says."""
+def tables_with_ttl(db: Database) -> set[str]:
+    """Return the names of the tables whose items TTL deletes."""
     return {db.tables.scores, db.tables.counters, db.tables.records, db.tables.receipts}
 
 
-def _attributes(**types: "ScalarAttributeTypeType") -> list["AttributeDefinitionTypeDef"]:
-    return [{"AttributeName": name, "AttributeType": kind} for name, kind in types.items()]
+def _table(name: str, *key: str, **index_keys: "ScalarAttributeTypeType") -> "CreateTableInputTypeDef":
+    types: dict[str, ScalarAttributeTypeType] = {**dict.fromkeys(key, "S"), **index_keys}
+    return {
+        "TableName": name,
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [
+            {"AttributeName": attribute, "AttributeType": kind} for attribute, kind in types.items()
+        ],
+        "KeySchema": _key(*key),
+    }
 
 
 def _key(partition: str, sort: str | None = None) -> list["KeySchemaElementTypeDef"]:

@@ -1,1 +1,1 @@
-"""Scores that come in, each to every period that it reaches."""
+"""Submit scores, each to every period that it reaches."""

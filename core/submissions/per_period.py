@@ -1,95 +1,114 @@
-"""All the attempts of one submission: one to each period that it reaches, made apart or all together.
+"""Write one submission to every period that it reaches: one attempt for each, apart or together.
 
-apart      each entry in a write of its own. A death in between leaves some periods without it, but then the
-           caller has had no answer, and submitting again completes them: neither BEST nor LATEST minds.
-together   all or none, with the receipt if there is one, in a transaction at twice the units: what a sum
-           needs, that cannot be added again, and what a submission id promises.
+apart      each entry in a write of its own. A death in between leaves some periods without the score, but
+           then the caller has no answer, and submitting again completes them: BEST and LATEST allow that.
+together   all entries or none, with the receipt if there is one, in a transaction at twice the units: for
+           a sum, which must not be added again, and for a submission id.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
 from core.domain.entry_item import entry_from_item, entry_key
 from core.domain.errors import Throttled
 from core.domain.keys import split_standings
 from core.domain.model import Board, SubmitResult
 from core.domain.periods import ALL_TIME
-from core.entries.write import EntryWrite, Item, write_together
+from core.entries.write import Item, write_entries, write_entry
+from core.records.flags import NO_FLAGS, ModerationFlags
 from core.storage.backoff import back_off
+from core.storage.clock import now_ms
 from core.storage.database import Database, batch_get
 from core.storage.parallel import run_all
-from core.submissions.attempt import ATTEMPTS, Attempt, Sequenced, Written
-from core.submissions.receipts import Receipt, Request
+from core.submissions.attempt import Attempt, Decision
+from core.submissions.receipts import IdentifiedSubmission, Receipt
 
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
-
-Known = dict[str, Item]  # by period, one participant's entries as they were read or written last
+_TRIES = 100
+_BUSY = "too many submissions for one participant at once; nothing was stored, try again"
 
 
-def attempt_best(attempts: Sequence[Attempt]) -> SubmitResult:
-    """Make each attempt without reading first; as `Attempt.submit_best`."""
-    return _result(attempts, run_all([attempt.submit_best for attempt in attempts]))
+@dataclass(slots=True)
+class Snapshot:
+    """What was read of a participant: flags, and entries by period as they were last read or written."""
+
+    flags: ModerationFlags = NO_FLAGS
+    entries: dict[str, Item] = field(default_factory=dict)
+
+    def item(self, attempt: Attempt) -> Item:
+        """Return the item of an attempt's entry, empty if there is none."""
+        return self.entries.get(attempt.period, {})
 
 
-def attempt_apart(attempts: Sequence[Attempt], sequence: Sequenced | None, known: Known) -> SubmitResult:
-    """Make each attempt on what is known of its entry, and note what stands then; as `submit_on_version`."""
-    made = run_all(
-        [partial(attempt.submit_on_version, sequence, known.get(attempt.period, {})) for attempt in attempts]
+def submit_unread(db: Database, attempts: Sequence[Attempt], flags: ModerationFlags) -> SubmitResult:
+    """Make each attempt of policy BEST in a write of its own, without reading its entry first.
+
+    Raises:
+        EntryRemoved: the participant was removed after the score was achieved.
+        Throttled: other writers were faster too many times.
+
+    Costs one conditional UpdateItem for each; more where an entry is hidden and `flags` do not say so.
+    """
+    decisions = run_all([partial(_make_unread, db, attempt, flags) for attempt in attempts])
+    return _submit_result(attempts, decisions)
+
+
+def submit_apart(db: Database, attempts: Sequence[Attempt], snapshot: Snapshot) -> SubmitResult:
+    """Make each attempt in a write of its own, and keep the items after it in `snapshot`.
+
+    Raises:
+        InvalidScore: a sum leaves its component's bounds.
+        EntryRemoved: the participant was removed after the score was achieved.
+        Throttled: other writers were faster too many times.
+
+    Costs a conditional UpdateItem for each entry that changes, and one for each time that it lost a race.
+    """
+    decisions = run_all(
+        [partial(_make, db, attempt, snapshot.item(attempt), snapshot.flags) for attempt in attempts]
     )
-    known.update((attempt.period, written.after) for attempt, written in zip(attempts, made, strict=True))
-    return _result(attempts, made)
+    snapshot.entries |= _items_after(attempts, decisions)
+    return _submit_result(attempts, decisions)
 
 
-def attempt_together(
-    db: Database,
-    attempts: Sequence[Attempt],
-    sequence: Sequenced | None,
-    known: Known,
-    request: Request | None,
+def submit_together(
+    db: Database, attempts: Sequence[Attempt], snapshot: Snapshot, identified: IdentifiedSubmission | None
 ) -> SubmitResult:
-    """Make all attempts or none on what is known of the entries, and note what stands then.
+    """Make all attempts or none in one transaction, and keep the items after it in `snapshot`.
 
     Raises:
         InvalidScore: a sum leaves its component's bounds in one of the periods.
+        EntryRemoved: the participant was removed after the score was achieved.
         SubmissionConflict: the id is another submission's.
         Throttled: other writers were faster too many times.
 
-    Costs two write units a KB for each entry that changes and, with a `request`, for its receipt.
+    Costs two write units a KB for each entry that changes and for the receipt.
     """
     board = attempts[0].board
-    for number in range(ATTEMPTS):
-        steps = [attempt.decide(known.get(attempt.period, {}), sequence) for attempt in attempts]
-        writing = [
-            (attempt, step)
-            for attempt, step in zip(attempts, steps, strict=True)
-            if isinstance(step, EntryWrite)
-        ]
-        made = [
-            attempt.done(step, step.before or {}) if isinstance(step, EntryWrite) else step
-            for attempt, step in zip(attempts, steps, strict=True)
-        ]
-        result = _result(attempts, made)
-        refused = write_together(
-            db, board, [write for _, write in writing], _receipt(db, request, result, attempts)
-        )
-        if refused is None:
-            known.update(
-                (attempt.period, written.after) for attempt, written in zip(attempts, made, strict=True)
-            )
+    periods = tuple(attempt.period for attempt in attempts)
+    for number in range(_TRIES):
+        now = now_ms()
+        decisions = [attempt.decide(snapshot.item(attempt), snapshot.flags, now) for attempt in attempts]
+        result = _submit_result(attempts, decisions)
+        receipt = Receipt(result.accepted, result.previous_score, periods)
+        also = identified.put(db, receipt) if identified else None
+        writes = {period: made.write for period, made in zip(periods, decisions, strict=True) if made.write}
+        failed = write_entries(db, board, list(writes.values()), also)
+        if failed is None:
+            snapshot.entries |= _items_after(attempts, decisions)
             return result
-        if request and refused[-1] is not None:
-            return repeat(db, board, attempts[0].participant_id, request.read(refused[-1]))
-        for (attempt, _), stands in zip(writing, refused, strict=False):
-            if stands is not None:
-                known[attempt.period] = stands
+        if identified and failed[-1] is not None:
+            return repeat(db, board, attempts[0].participant_id, identified.read(failed[-1]))
+        found = zip(writes, failed, strict=False)  # without the receipt, which is last
+        snapshot.entries |= {period: item for period, item in found if item is not None}
         back_off(number)
-    raise Throttled("too many submissions for one participant at once; nothing was stored, try again")
+    raise Throttled(_BUSY)
 
 
 def repeat(db: Database, board: Board, participant_id: str, receipt: Receipt) -> SubmitResult:
-    """Answer a submission that has been made before: a read unit for each period that it reached."""
+    """Return the answer to a retry: the receipt's, with the entries as they are now.
+
+    Costs a read unit for each period that the submission reached.
+    """
     keys = [entry_key(board, period, participant_id) for period in receipt.periods]
     found = {
         split_standings(item["standings"]["S"])[1]: item
@@ -106,29 +125,48 @@ def repeat(db: Database, board: Board, participant_id: str, receipt: Receipt) ->
     )
 
 
-def _receipt(
-    db: Database, request: Request | None, result: SubmitResult, attempts: Sequence[Attempt]
-) -> "TransactWriteItemTypeDef | None":
-    if request is None:
-        return None
-    periods = tuple(attempt.period for attempt in attempts)
-    return {"Put": request.put(db, Receipt(result.accepted, result.previous_score, periods))}
+def _make_unread(db: Database, attempt: Attempt, flags: ModerationFlags) -> Decision:
+    write = attempt.write_if_better(flags, now_ms())
+    before, found = write_entry(db, attempt.board, write)
+    if found is None:
+        return attempt.decision(write, before)
+    if attempt.has_written(found):
+        return Decision({}, found, write)
+    return _make(db, attempt, found, flags)
 
 
-def _result(attempts: Sequence[Attempt], made: Sequence[Written]) -> SubmitResult:
-    """Tell the client what became of the submission."""
+def _make(db: Database, attempt: Attempt, item: Item, flags: ModerationFlags) -> Decision:
+    """Decide on `item` and write if the entry is unchanged; on conflict decide again on the item found."""
+    for number in range(_TRIES):
+        decision = attempt.decide(item, flags, now_ms())
+        if decision.write is None:
+            return decision
+        _, found = write_entry(db, attempt.board, decision.write)
+        # The AWS client sends a write again whose answer was lost, and then finds this very write.
+        if found is None or attempt.has_written(found):
+            return decision
+        item = found
+        back_off(number)
+    raise Throttled(_BUSY)
+
+
+def _items_after(attempts: Sequence[Attempt], decisions: Sequence[Decision]) -> dict[str, Item]:
+    return {attempt.period: decision.after for attempt, decision in zip(attempts, decisions, strict=True)}
+
+
+def _submit_result(attempts: Sequence[Attempt], decisions: Sequence[Decision]) -> SubmitResult:
     previous = None
     entries = []
-    for attempt, written in zip(attempts, made, strict=True):
-        entry = attempt.entry(written.after)
+    for attempt, decision in zip(attempts, decisions, strict=True):
+        entry = attempt.entry(decision.after)
         if entry:
             entries.append(entry)
         if attempt.period == ALL_TIME:
-            before = attempt.entry(written.before) if written.accepted else entry
+            before = attempt.entry(decision.before)
             previous = before.score if before else None
     return SubmitResult(
-        accepted=any(written.accepted for written in made),
-        duplicate=all(written.duplicate for written in made),
+        accepted=any(decision.write for decision in decisions),
+        duplicate=all(decision.duplicate for decision in decisions),
         entries=tuple(entries),
         previous_score=previous,
     )

@@ -1,9 +1,9 @@
-"""Receipts: what is remembered of a submission that came with an id, so that a retry changes nothing.
+"""Receipts: what is kept of a submission that came with an id, so that a retry changes nothing.
 
-A receipt is written in the very transaction that changes the entries. So there is one exactly if the
-submission counts, whatever dies when, and of many at once one is first. It is no part of an entry: it
-outlives one that is removed, and a late retry does not bring that back. Of the participant it holds but the
-old score.
+A receipt is written in the transaction that changes the entries. So there is one exactly if the submission
+counts, wherever a process dies, and of many retries at once one is first. It is not part of an entry: it
+outlives a removed one, so a late retry does not bring that back. It holds nothing of the participant but the
+previous score.
 """
 
 import hashlib
@@ -20,14 +20,14 @@ from core.storage.database import Database
 from core.storage.tables import TTL_ATTRIBUTE
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, PutTypeDef
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, TransactWriteItemTypeDef
 
 _DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A submission's outcome: whether it was accepted, the all-time score before, the periods it reached."""
+    """A submission's outcome; `previous_score` is the all-time one, `periods` are those that it reached."""
 
     accepted: bool
     previous_score: tuple[int, ...] | None
@@ -35,8 +35,8 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """A submission that is to leave a receipt. `body` is everything that a retry repeats."""
+class IdentifiedSubmission:
+    """A submission with an id. `body` is everything that a retry repeats."""
 
     board: Board
     submission_id: str
@@ -45,11 +45,11 @@ class Request:
 
     @property
     def name(self) -> str:
-        """The receipt's key. An id stands for one submission to one board."""
+        """The receipt's key."""
         return SEPARATOR.join((self.board.id, self.board.generation, self.submission_id))
 
-    def put(self, db: Database, receipt: Receipt) -> "PutTypeDef":
-        """Describe the write of a receipt where there is none."""
+    def put(self, db: Database, receipt: Receipt) -> "TransactWriteItemTypeDef":
+        """Return the write of a receipt, on condition that there is none for the id."""
         expires = self.now + timedelta(days=self.board.retention.submission_id_days)
         item: dict[str, AttributeValueTypeDef] = {
             "receipt": {"S": self.name},
@@ -61,14 +61,16 @@ class Request:
         if receipt.previous_score is not None:
             item["previous"] = {"L": [{"N": str(value)} for value in receipt.previous_score]}
         return {
-            "TableName": db.tables.receipts,
-            "Item": item,
-            "ConditionExpression": "attribute_not_exists(receipt)",
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            "Put": {
+                "TableName": db.tables.receipts,
+                "Item": item,
+                "ConditionExpression": "attribute_not_exists(receipt)",
+                "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            }
         }
 
     def read(self, item: Mapping[str, Any]) -> Receipt:
-        """Read the receipt that is there for this id.
+        """Return the receipt that is stored for the id.
 
         Raises:
             SubmissionConflict: it is another submission's.

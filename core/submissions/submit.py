@@ -1,12 +1,15 @@
-"""Submitting scores: one, or many at once, each to every period of its board."""
+"""Submit scores, one or many at once: check, read, and make an attempt for each period.
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+What is written to the periods, and whether apart or together, is in `per_period`.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from core.domain.entry_item import entry_key
+from core.domain.entry_item import TEXTS, check_texts, entry_key
 from core.domain.errors import (
     EntryRemoved,
     InvalidInput,
@@ -20,20 +23,18 @@ from core.domain.limits import MAX_SUBMISSIONS
 from core.domain.model import Board, CounterMode, PeriodKind, ScorePolicy, SubmitResult
 from core.domain.periods import periods_reached
 from core.domain.scores import parse_score
-from core.domain.text import check_display_name, check_id, check_metadata
+from core.domain.text import check_id
+from core.entries.write import Item
 from core.records.flags import NO_FLAGS, ModerationFlags, read_flags
 from core.storage.database import Database, batch_get
 from core.storage.parallel import run_all
-from core.submissions.attempt import Attempt, Sequenced
-from core.submissions.per_period import Known, attempt_apart, attempt_best, attempt_together, repeat
-from core.submissions.receipts import Request
-
-if TYPE_CHECKING:
-    from core.entries.write import Item
+from core.submissions.attempt import Attempt, SourceNumber
+from core.submissions.per_period import Snapshot, repeat, submit_apart, submit_together, submit_unread
+from core.submissions.receipts import IdentifiedSubmission
 
 # A clock may run a little fast, but a score from the future would hold its place against honest ones.
-MAX_CLOCK_SKEW = timedelta(minutes=5)
-# Lasting, and one submission's own: they leave the participant's next ones alone.
+_MAX_CLOCK_SKEW = timedelta(minutes=5)
+# Refusals that concern one submission alone, and would be the same again.
 _REFUSALS = (InvalidScore, InvalidInput, LeaderboardClosed, EntryRemoved, SubmissionConflict)
 
 
@@ -41,10 +42,10 @@ _REFUSALS = (InvalidScore, InvalidInput, LeaderboardClosed, EntryRemoved, Submis
 class Submission:
     """A participant's score for one board, as a client sends it.
 
-    `metadata` is JSON text. A display name or metadata left out stays as it was; with a submission that is
-    not accepted nothing changes. With a `submission_id` a retry changes nothing, for as long as the board's
+    `metadata` is JSON text. A display name or metadata left out stays as it was; a submission that is not
+    accepted changes neither. With a `submission_id` a retry changes nothing, for as long as the board's
     retention says. `sequence` is (source, number) of an ordered source such as an import: a number that an
-    entry has seen from that source changes nothing (SUM and LATEST; BEST needs no such care).
+    entry has seen from that source changes nothing (SUM and LATEST; BEST does not need it).
     """
 
     participant_id: str
@@ -53,7 +54,13 @@ class Submission:
     display_name: str | None = None
     metadata: str | None = None
     submission_id: str | None = None
-    sequence: Sequenced | None = None
+    sequence: SourceNumber | None = None
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Return the entry's texts that came with it, by attribute."""
+        texts = ((one.name, getattr(self, one.name)) for one in TEXTS)
+        return {name: text for name, text in texts if text is not None}
 
 
 def submit_score(db: Database, board: Board, submission: Submission, *, now: datetime) -> SubmitResult:
@@ -75,19 +82,16 @@ def submit_score(db: Database, board: Board, submission: Submission, *, now: dat
     and 2 write units more. A retry with it only reads. Where there are periods that end, a read unit more
     tells whether the participant is hidden or was removed.
     """
+    checked = _check(board, submission, now)
     if (
-        submission.submission_id is None
-        and board.policy is ScorePolicy.BEST
-        and board.counter_mode is not CounterMode.TRANSACTIONAL
+        board.policy is ScorePolicy.BEST
+        and board.counter_mode is not CounterMode.TRANSACTIONAL  # which counts from the entry as it was read
+        and checked.identified is None
     ):
-        checked = _check(db, board, submission, now)
-        mark = _read_marks(db, board, [checked]).get(submission.participant_id, NO_FLAGS)
-        if not mark.hidden:
-            return attempt_best(checked.attempts(mark))
-    (outcome,) = submit_scores(db, board, [submission], now=now)
-    if isinstance(outcome, Exception):
-        raise outcome
-    return outcome
+        flags = _read_flags(db, board, {submission.participant_id})
+        return submit_unread(db, checked.attempts, flags.get(submission.participant_id, NO_FLAGS))
+    snapshots, receipts = _read(db, board, [checked])
+    return _submit(db, board, checked, snapshots[submission.participant_id], receipts)
 
 
 def submit_scores(
@@ -95,7 +99,7 @@ def submit_scores(
 ) -> list[SubmitResult | Exception]:
     """Submit up to 100 scores to one board, each with an outcome of its own, in the order given.
 
-    One that is refused leaves the others alone; but where one fails for a passing reason (Throttled, a lost
+    A refused one leaves the others alone. But where one fails for a passing reason (Throttled, a lost
     connection), the same participant's later ones are not tried and fail likewise, so that their order is
     never broken.
 
@@ -108,163 +112,80 @@ def submit_scores(
     if len(submissions) > MAX_SUBMISSIONS:
         raise InvalidInput(f"inputs: must be at most {MAX_SUBMISSIONS}, not {len(submissions)}")
     outcomes: dict[int, SubmitResult | Exception] = {}
-    checked: dict[str, list[tuple[int, _Checked]]] = {}
-    for at, submission in enumerate(submissions):
+    by_participant: dict[str, list[tuple[int, _Checked]]] = {}
+    for index, submission in enumerate(submissions):
         try:
-            one = _check(db, board, submission, now)
+            checked = _check(board, submission, now)
         except LeaderboardError as refusal:
-            outcomes[at] = refusal
+            outcomes[index] = refusal
         else:
-            checked.setdefault(submission.participant_id, []).append((at, one))
-    every = [one for of_one in checked.values() for _, one in of_one]
-    reads: list[Callable[[], Any]] = [
-        partial(_read, db, board, every),
-        partial(_read_marks, db, board, every),
-    ]
-    (entries, receipts), marks = run_all(reads)
+            by_participant.setdefault(submission.participant_id, []).append((index, checked))
+    snapshots, receipts = _read(
+        db, board, [checked for indexed in by_participant.values() for _, checked in indexed]
+    )
 
-    def take(participant_id: str) -> None:
-        known = entries.get(participant_id, {})
-        for at, one in checked[participant_id]:
+    def submit_those_of(participant_id: str) -> None:
+        for index, checked in by_participant[participant_id]:
             try:
-                mark = marks.get(participant_id, NO_FLAGS)
-                outcomes[at] = _submit(db, board, one, mark, known, receipts)
+                outcomes[index] = _submit(db, board, checked, snapshots[participant_id], receipts)
             except _REFUSALS as refusal:
-                outcomes[at] = refusal
-            except Exception as failure:  # the caller's to judge, and no reason to fail the others
-                outcomes.update((later, failure) for later, _ in checked[participant_id] if later >= at)
+                outcomes[index] = refusal
+            except Exception as failure:  # for the caller to judge; other participants' go on
+                outcomes.update((at, failure) for at, _ in by_participant[participant_id] if at >= index)
                 return
 
-    run_all([partial(take, participant_id) for participant_id in checked])
-    return [outcomes[at] for at in range(len(submissions))]
+    run_all([partial(submit_those_of, participant_id) for participant_id in by_participant])
+    return [outcomes[index] for index in range(len(submissions))]
 
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """A submission in which all is right but, perhaps, how late it comes: after its periods, or a closing."""
+    """A submission whose fields keep the rules. `refusal` is why one with an id has no attempts.
+
+    It is refused for that only if there is no receipt: an earlier try may have been accepted in time.
+    """
 
     participant_id: str
-    made: Sequence[Attempt] | InvalidInput | LeaderboardClosed
-    request: Request | None
-    sequence: Sequenced | None
-
-    def attempts(self, mark: ModerationFlags) -> Sequence[Attempt]:
-        """Give an attempt to each period, of a participant with this mark.
-
-        Raises:
-            InvalidInput: it comes too late for one of them.
-            LeaderboardClosed: the board takes no submissions.
-        """
-        if isinstance(self.made, LeaderboardError):
-            raise self.made
-        return self.made if mark == NO_FLAGS else [replace(attempt, mark=mark) for attempt in self.made]
+    attempts: Sequence[Attempt]
+    identified: IdentifiedSubmission | None
+    refusal: LeaderboardError | None
 
 
-def _submit(
-    db: Database,
-    board: Board,
-    checked: _Checked,
-    mark: ModerationFlags,
-    known: Known,
-    receipts: "Mapping[str, Item]",
-) -> SubmitResult:
-    """Submit on what is known of the participant's entries, and of the ids."""
-    request = checked.request
-    if request is not None and request.name in receipts:
-        # First of all: what was taken once is not refused for what has changed since.
-        return repeat(db, board, checked.participant_id, request.read(receipts[request.name]))
-    attempts = checked.attempts(mark)
-    if request is None and (board.policy is not ScorePolicy.SUM or len(attempts) == 1):
-        return attempt_apart(attempts, checked.sequence, known)
-    return attempt_together(db, attempts, checked.sequence, known, request)
-
-
-def _read(
-    db: Database, board: Board, checked: Sequence[_Checked]
-) -> "tuple[dict[str, Known], dict[str, Item]]":
-    """Read all entries in question, by participant and period, and the receipts that are there."""
-    wanted = {
-        (attempt.participant_id, attempt.period)
-        for one in checked
-        if not isinstance(one.made, LeaderboardError)
-        for attempt in one.made
-    }
-    keys = [entry_key(board, period, participant_id) for participant_id, period in wanted]
-    names = {one.request.name for one in checked if one.request}
-    items, receipts = run_all(
-        [
-            partial(batch_get, db, db.tables.scores, keys, consistent=True),
-            partial(
-                batch_get,
-                db,
-                db.tables.receipts,
-                [{"receipt": {"S": name}} for name in names],
-                consistent=True,
-            ),
-        ]
-    )
-    entries: dict[str, Known] = {}
-    for item in items:
-        _, period, _ = split_standings(item["standings"]["S"])
-        entries.setdefault(item["participant"]["S"], {})[period] = item
-    return entries, {item["receipt"]["S"]: item for item in receipts}
-
-
-def _read_marks(db: Database, board: Board, checked: Sequence[_Checked]) -> dict[str, ModerationFlags]:
-    """Read what moderation has done to the participants: a read unit each.
-
-    Only where a board has periods that end: an entry says it itself, and all time has but one.
-    """
-    if tuple(board.periods) == (PeriodKind.ALL_TIME,):
-        return {}
-    return read_flags(db, board, {one.participant_id for one in checked})
-
-
-def _check(db: Database, board: Board, submission: Submission, now: datetime) -> _Checked:
-    """Check a submission and make the attempts of it.
+def _check(board: Board, submission: Submission, now: datetime) -> _Checked:
+    """Check a submission and make its attempts.
 
     Raises:
         InvalidScore: naming the component and the rule.
-        InvalidInput: a field breaks a rule.
+        InvalidInput: a field breaks a rule, or it has no id and a period is over for too long.
+        LeaderboardClosed: it has no id and the board takes no submissions.
     """
     check_id("participantId", submission.participant_id)
     if submission.submission_id is not None:
         check_id("submissionId", submission.submission_id)
-    if submission.display_name is not None:
-        check_display_name(submission.display_name)
-    if submission.metadata is not None:
-        check_metadata(submission.metadata)
-    achieved_at = check_achieved_at(submission.achieved_at, now)
+    check_texts(submission.texts)
+    achieved_at = _instant(submission.achieved_at, now)
     score = parse_score(board.components, submission.score)
-    made: Sequence[Attempt] | InvalidInput | LeaderboardClosed
+    attempts: Sequence[Attempt] = ()
+    refusal = None
     try:
-        made = _offers(db, board, submission, score, achieved_at, now)
-    except (InvalidInput, LeaderboardClosed) as too_late:
-        made = too_late
-    request = None
+        attempts = _attempts(board, submission, score, achieved_at, now)
+    except (InvalidInput, LeaderboardClosed) as error:
+        if submission.submission_id is None:
+            raise
+        refusal = error
+    identified = None
     if submission.submission_id is not None:
         # The time only if it was given: a retry that comes later is the same submission.
         given_at = submission.achieved_at and achieved_at.isoformat()
-        body = (
-            submission.participant_id,
-            score,
-            given_at,
-            submission.display_name,
-            submission.metadata,
-        )
-        request = Request(board, submission.submission_id, body, now)
-    return _Checked(submission.participant_id, made, request, submission.sequence)
+        body = (submission.participant_id, score, given_at, submission.texts)
+        identified = IdentifiedSubmission(board, submission.submission_id, body, now)
+    return _Checked(submission.participant_id, attempts, identified, refusal)
 
 
-def _offers(
-    db: Database,
-    board: Board,
-    submission: Submission,
-    score: tuple[int, ...],
-    achieved_at: datetime,
-    now: datetime,
+def _attempts(
+    board: Board, submission: Submission, score: tuple[int, ...], achieved_at: datetime, now: datetime
 ) -> list[Attempt]:
-    """Make an attempt to each period that a submission reaches.
+    """Return an attempt for each period that a submission reaches.
 
     Raises:
         InvalidInput: one of them has been over for too long.
@@ -272,34 +193,73 @@ def _offers(
     """
     if board.closed:
         raise LeaderboardClosed(f"leaderboardId: {board.id!r} takes no submissions until it is reopened")
-    texts = {"display_name": submission.display_name, "metadata": submission.metadata}
+    texts, sequence = submission.texts, submission.sequence
     return [
-        Attempt(
-            db=db,
-            board=board,
-            period=period,
-            participant_id=submission.participant_id,
-            achieved_at=achieved_at,
-            score=score,
-            texts={name: text for name, text in texts.items() if text is not None},
-        )
+        Attempt(board, period, submission.participant_id, score, achieved_at, texts, sequence)
         for period in periods_reached(board, achieved_at, now)
     ]
 
 
-def check_achieved_at(achieved_at: datetime | None, now: datetime) -> datetime:
-    """Give the instant that a score counts from: now, or what the caller says unless it lies ahead.
-
-    Raises:
-        InvalidInput: the instant has no offset, or lies in the future.
-    """
+def _instant(achieved_at: datetime | None, now: datetime) -> datetime:
+    """Return the instant that a score counts from: now, or what the caller says unless it lies ahead."""
     if achieved_at is None:
         return now.astimezone(UTC)
     if achieved_at.tzinfo is None:
         raise InvalidInput("achievedAt: must have an offset, such as 2026-11-30T12:00:00Z")
-    if achieved_at > now + MAX_CLOCK_SKEW:
-        raise InvalidInput(f"achievedAt: must not be more than {MAX_CLOCK_SKEW.seconds} s ahead of now")
+    if achieved_at > now + _MAX_CLOCK_SKEW:
+        raise InvalidInput(f"achievedAt: must not be more than {_MAX_CLOCK_SKEW.seconds} s ahead of now")
     try:
         return achieved_at.astimezone(UTC)
     except OverflowError:
         raise InvalidInput("achievedAt: must be from year 1 on, in UTC") from None
+
+
+def _read(
+    db: Database, board: Board, submissions: Sequence[_Checked]
+) -> tuple[dict[str, Snapshot], dict[str, Item]]:
+    """Read each participant's snapshot, and the receipts that there are, in one round trip."""
+    entry_keys = {
+        (attempt.participant_id, attempt.period): entry_key(board, attempt.period, attempt.participant_id)
+        for checked in submissions
+        for attempt in checked.attempts
+    }
+    names = {checked.identified.name for checked in submissions if checked.identified}
+    participants = {checked.participant_id for checked in submissions}
+    reads: list[Callable[[], Any]] = [
+        partial(batch_get, db, db.tables.scores, list(entry_keys.values()), consistent=True),
+        partial(
+            batch_get, db, db.tables.receipts, [{"receipt": {"S": name}} for name in names], consistent=True
+        ),
+        partial(_read_flags, db, board, participants),
+    ]
+    entries, receipts, flags = run_all(reads)
+    snapshots = {participant: Snapshot(flags.get(participant, NO_FLAGS)) for participant in participants}
+    for item in entries:
+        _, period, _ = split_standings(item["standings"]["S"])
+        snapshots[item["participant"]["S"]].entries[period] = item
+    return snapshots, {item["receipt"]["S"]: item for item in receipts}
+
+
+def _read_flags(db: Database, board: Board, participant_ids: Collection[str]) -> dict[str, ModerationFlags]:
+    """Read moderation flags, a read unit each, where a board has periods in which entries may be missing.
+
+    An all-time entry itself says whether it is hidden or was removed.
+    """
+    if tuple(board.periods) == (PeriodKind.ALL_TIME,):
+        return {}
+    return read_flags(db, board, participant_ids)
+
+
+def _submit(
+    db: Database, board: Board, checked: _Checked, snapshot: Snapshot, receipts: Mapping[str, Item]
+) -> SubmitResult:
+    """Answer a retry from its receipt, or make the attempts."""
+    identified = checked.identified
+    if identified is not None and identified.name in receipts:
+        # Before any refusal: what was accepted once is not refused for what has changed since.
+        return repeat(db, board, checked.participant_id, identified.read(receipts[identified.name]))
+    if checked.refusal is not None:
+        raise checked.refusal
+    if identified is None and (board.policy is not ScorePolicy.SUM or len(checked.attempts) == 1):
+        return submit_apart(db, checked.attempts, snapshot)
+    return submit_together(db, checked.attempts, snapshot, identified)

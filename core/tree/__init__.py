@@ -1,1 +1,1 @@
-"""The counter tree as arithmetic: which nodes count a rank key. No I/O."""
+"""The counter tree's arithmetic, and the changes that it counts. No I/O."""

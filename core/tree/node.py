@@ -1,32 +1,30 @@
-"""The counter tree: how many entries stand before any place in the order. Pure.
+"""The counter tree: how many entries stand before any rank key. Pure.
 
-A node covers a stretch of the order, cut by its edges into up to 128 children; it is one item that counts the
-entries under each child. Counting what stands before a rank key is one node a level, summing the children
-before the key's own. A child that has filled up has grown a node itself: its `born` says since when.
+A node covers a range of rank keys, cut by its edges into up to 128 children; it is one item that counts the
+entries under each child. Counting the entries before a rank key reads one node a level and sums the children
+before the key's own. A child that has filled up grows a node of its own, which counts from its birth on.
 
 Which nodes count an entry follows from its item alone: those on its key's path that were born before the item
-was last written (`written_at`). So a change's two images say all that it does to the tree, in any order of
-growth, and a node's counts are a function of the entries. An entry older than a node is in it once it is
-written again, which growth sees to; till then its node is not `settled`, and readers stop above it.
+was last written (`written_at`). So a change's two images determine what it does to the tree, whenever the
+nodes grow, and a node's counts are a function of the entries. An entry older than a node is counted in it
+once it is written again, which growth does; until then the node is not settled, and readers stop above it.
 """
 
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from core.tree.changes import Change, is_ranked, written_at
+from core.domain.entry_item import Item, is_ranked, written_at
+from core.tree.changes import Change
 from core.tree.shape import Path
-
-Image = Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What is known of a node: where its children meet, which of them have grown since when, which settled.
+    """A node as it was read at `known_at`: its edges, its birth, its children's births, which have settled.
 
-    `known_at` is when that was read, and `born` when the node began to count; in milliseconds since 1970.
+    Times are in milliseconds since 1970.
     """
 
     edges: tuple[bytes, ...]
@@ -36,18 +34,18 @@ class Node:
     known_at: int = 0
 
     def child_of(self, key: bytes) -> int:
-        """Say which child a rank key is under."""
+        """Return the number of the child that a rank key is under."""
         return bisect_right(self.edges, key)
 
     def bounds(self, child: int, low: bytes, high: bytes | None) -> tuple[bytes, bytes | None]:
-        """Give a child's stretch, from (inclusive) and to (exclusive), within the node's own."""
+        """Return a child's half-open range, given the node's own range; None is the end of the standings."""
         return (
             self.edges[child - 1] if child else low,
             self.edges[child] if child < len(self.edges) else high,
         )
 
 
-class Unknown(LookupError):
+class UnknownNode(LookupError):
     """A node on the path has not been read yet, or not recently enough."""
 
     def __init__(self, path: Path) -> None:
@@ -57,7 +55,7 @@ class Unknown(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One entry coming under a node's child, or leaving it."""
+    """One entry more (`by` is 1) or less (-1) under a node's child."""
 
     sequence: int
     child: int
@@ -65,13 +63,13 @@ class Step:
 
 
 def steps(nodes: Mapping[Path, Node], changes: Iterable[Change], lead: int) -> dict[Path, list[Step]]:
-    """Say what changes do to each node of a tree.
+    """Return what changes do to each node of a tree.
 
-    `lead` is how many milliseconds ahead of its birth a node is announced: what was read of a node at
-    `known_at` holds for images written up to `known_at + lead`.
+    `lead` is how many milliseconds before its birth a node is announced: a node read at `known_at` holds for
+    images written up to `known_at + lead`.
 
     Raises:
-        Unknown: a node must be read (again) first.
+        UnknownNode: a node must be read (again) first.
     """
     found: defaultdict[Path, list[Step]] = defaultdict(list)
     for change in changes:
@@ -81,49 +79,50 @@ def steps(nodes: Mapping[Path, Node], changes: Iterable[Change], lead: int) -> d
             else []
             for image in (change.old, change.new)
         )
-        for (path, child), by in (*((one, -1) for one in left), *((one, 1) for one in entered)):
-            if (path, child) not in left or (path, child) not in entered:  # else it stays where it is
-                found[path].append(Step(change.sequence, child, by))
+        for places, others, by in ((left, entered, -1), (entered, left, 1)):
+            for path, child in places:
+                if (path, child) not in others:
+                    found[path].append(Step(change.sequence, child, by))
     return found
 
 
 def trace(nodes: Mapping[Path, Node], key: bytes, written: int, lead: int) -> list[tuple[Path, int]]:
-    """Give the nodes, from the root down, and in each the child, that count an entry.
+    """Return the nodes that count an entry, from the root down, and in each the child that it is under.
 
     Raises:
-        Unknown: a node must be read (again) first.
+        UnknownNode: a node must be read (again) first.
     """
     path: Path = ()
-    passed: list[tuple[Path, int]] = []
+    counting: list[tuple[Path, int]] = []
     while True:
         node = nodes.get(path)
         if node is None or written > node.known_at + lead:
-            raise Unknown(path)
+            raise UnknownNode(path)
         if written < node.born:
-            return passed
+            return counting
         child = node.child_of(key)
-        passed.append((path, child))
+        counting.append((path, child))
         born = node.grown.get(child)
         if born is None or written < born:
-            return passed
+            return counting
         path = (*path, child)
 
 
-def missed_since(nodes: Mapping[Path, Node], born: int, image: Mapping[str, Any], due: int) -> int | None:
-    """Give the birth of a tree's first node that misses an entry for good, or None; `born` is the root's.
+def first_missed_birth(nodes: Mapping[Path, Node], born: int, item: Item, due: int) -> int | None:
+    """Return the birth of the first node that misses an entry for good, None if there is none.
 
-    Such a node is younger than the entry, by the entry's clock. And its older entries have all been written
-    again by the time that this one came, as those of nodes born by `due` have.
+    `born` is the root's birth. Such a node is younger than the entry by the entry's clock, and was born by
+    `due`: so its older entries had been written again when this one came.
 
     Raises:
-        Unknown: a node must be read first.
+        UnknownNode: a node must be read first.
     """
     path: Path = ()
-    while written_at(image) >= born:
+    while written_at(item) >= born:
         node = nodes.get(path)
         if node is None:
-            raise Unknown(path)
-        child = node.child_of(image["rank_key"]["B"])
+            raise UnknownNode(path)
+        child = node.child_of(item["rank_key"]["B"])
         if child not in node.grown:
             return None
         born = node.grown[child]
@@ -131,29 +130,33 @@ def missed_since(nodes: Mapping[Path, Node], born: int, image: Mapping[str, Any]
     return born if born <= due else None
 
 
-def believe(image: Image, until: int, otherwise: int) -> Image:
-    """Take an entry that claims to be written after `until` for one written at `otherwise`."""
-    if image is None or written_at(image) <= until:
-        return image
-    return {**image, "written_at": {"N": str(otherwise)}}
+def correct_written_at(item: Item | None, until: int, otherwise: int) -> Item | None:
+    """Return an entry's item, as one written at `otherwise` if it claims a time after `until`."""
+    if item is None or written_at(item) <= until:
+        return item
+    return {**item, "written_at": {"N": str(otherwise)}}
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The stretch that a rank key falls into, and the children to sum for all that stands before it."""
+    """The range that a rank key falls into, and the children whose counts sum to the entries before it."""
 
     low: bytes
     high: bytes | None
-    before: tuple[tuple[Path, int], ...]  # (node, child): every child before this one is summed
+    before: tuple[tuple[Path, int], ...]  # (node, child): the node's children before this one are summed
     path: Path
     child: int
 
 
-def locate(nodes: Mapping[Path, Node], key: bytes) -> Leaf:
-    """Find the leaf of a rank key, as deep as the tree has settled, or the node's child that starts with it.
+def find_leaf(nodes: Mapping[Path, Node], key: bytes) -> Leaf:
+    """Return the leaf of a rank key, or the child whose range begins with the key.
+
+    >>> nodes = {(): Node((b"g", b"p"), settled=frozenset({1})), (1,): Node((b"k",))}
+    >>> find_leaf(nodes, b"m")
+    Leaf(low=b'k', high=b'p', before=(((), 1), ((1,), 1)), path=(1,), child=1)
 
     Raises:
-        Unknown: a node must be read first.
+        UnknownNode: a node must be read first.
     """
     path: Path = ()
     low, high = b"", None
@@ -161,39 +164,43 @@ def locate(nodes: Mapping[Path, Node], key: bytes) -> Leaf:
     while True:
         node = nodes.get(path)
         if node is None:
-            raise Unknown(path)
+            raise UnknownNode(path)
         child = node.child_of(key)
         before.append((path, child))
         low, high = node.bounds(child, low, high)
-        if child not in node.settled or low == key:  # below, nothing stands before the key
+        if child not in node.settled or low == key:  # nothing below stands before the key
             return Leaf(low, high, tuple(before), path, child)
         path = (*path, child)
 
 
-def stretch(nodes: Mapping[Path, Node], path: Path, child: int) -> tuple[bytes, bytes | None]:
-    """Give the stretch of a node's child, from (inclusive) and to (exclusive).
+def child_range(nodes: Mapping[Path, Node], path: Path, child: int) -> tuple[bytes, bytes | None]:
+    """Return the half-open range of a node's child; None is the end of the standings.
 
     Raises:
-        Unknown: a node must be read first.
+        UnknownNode: a node must be read first.
     """
     low, high = b"", None
-    for at, step in enumerate((*path, child)):
-        if path[:at] not in nodes:
-            raise Unknown(path[:at])
-        low, high = nodes[path[:at]].bounds(step, low, high)
+    for depth, step in enumerate((*path, child)):
+        if path[:depth] not in nodes:
+            raise UnknownNode(path[:depth])
+        low, high = nodes[path[:depth]].bounds(step, low, high)
     return low, high
 
 
 def node_name(root: int, path: Path) -> str:
-    """Name a node's item: the tree's number and the children on the way, two hexadecimal digits each."""
+    """Return the name of a node's item: the tree's number, and two hexadecimal digits a child on the path.
+
+    >>> node_name(0, (5, 127))
+    'tree0:057f'
+    """
     return f"tree{root}:{bytes(path).hex()}"
 
 
 def edges_name(root: int, path: Path) -> str:
-    """Name the item that holds a grown node's edges."""
+    """Return the name of the item that holds a grown node's edges."""
     return f"edges{root}:{bytes(path).hex()}"
 
 
 def path_of(name: str) -> Path:
-    """Read the path from a node's name."""
+    """Return the path in a node's name."""
     return tuple(bytes.fromhex(name.partition(":")[2]))

@@ -7,7 +7,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """A leaf: its stretch of the order, the entries before it, and the entries in it."""
+    """A leaf: its half-open range of rank keys, the entries before it, and the entries in it."""
 
     low: bytes
     high: bytes | None
@@ -17,7 +17,7 @@ class Rung:
 
 @dataclass(frozen=True, slots=True)
 class Rungs:
-    """Leaves in order: where each starts, how many entries stand before it, and `total` behind the last."""
+    """All leaves in order: where each starts, and how many entries stand before it."""
 
     lows: tuple[bytes, ...]
     before: tuple[int, ...]
@@ -26,7 +26,12 @@ class Rungs:
     loaded_at: float  # by the monotonic clock
 
     def find(self, key: bytes) -> Rung:
-        """Give the leaf of a rank key."""
+        """Return the rung of a rank key.
+
+        >>> rungs = Rungs((b"", b"g", b"p"), (0, 10, 30), 35, as_of=datetime(2026, 11, 30), loaded_at=0)
+        >>> rungs.find(b"k")
+        Rung(low=b'g', high=b'p', before=10, entries=20)
+        """
         at = bisect_right(self.lows, key) - 1
         last = at + 1 == len(self.lows)
         after = self.total if last else self.before[at + 1]

@@ -1,12 +1,12 @@
-"""Call what is to happen when a period of a board has ended: the hooks.
+"""Call hooks when a period of a board has ended.
 
     record_set          record_id   what
-    ~periods#race#g1    DAILY       the last period of this kind whose hooks have all been called, by its key
+    ~periods#race#g1    DAILY       the last period of this kind whose hooks have all been called
 
-A period has ended for a hook once late scores are refused too: its entries change no more. Hooks are called
-for each board and kind in the order of the periods, at least once each: a process may die between a call and
-the record of it, so a hook must do nothing the second time. If maintenance has not run for a while, it begins
-with the oldest period that is still kept.
+A period has ended once late scores are refused too, so that its entries change no more. Hooks are called for
+each board and kind in the order of the periods, at least once each: a process may die before it records a
+call, so a hook must change nothing when it is called again. After a pause of maintenance, calls begin with
+the oldest period that is still kept.
 """
 
 import logging
@@ -28,17 +28,16 @@ PeriodEndHook = Callable[[Database, Board, str, datetime], None]  # the period's
 
 _log = logging.getLogger(__name__)
 
-# What comes in at the last moment of grace has this long to show on the index.
-_INDEX_SETTLES = timedelta(minutes=5)
+_INDEX_LAG = timedelta(minutes=5)  # how long the index may take to show scores of the last moment
 
 
 def call_period_end_hooks(
     db: Database, boards: Boards, now: datetime, hooks: Sequence[PeriodEndHook]
 ) -> None:
-    """Call the hooks for every period that has ended on any board. A board that fails stops no other.
+    """Call the hooks for every period that has ended on any board; a board that fails stops no other.
 
-    Costs half a read unit for each 4 KB of boards and for each kind of period of each; where a period has
-    ended, a write unit and what the hooks cost.
+    Costs half a read unit for each 4 KB of boards and for each kind of period of each board; where a period
+    has ended, a write unit and what the hooks cost.
     """
     for board in boards.every():
         for kind in board.periods:
@@ -49,7 +48,7 @@ def call_period_end_hooks(
 
 
 def period_ends_set(board: Board) -> str:
-    """Return the record set that says up to which period a board's hooks have been called."""
+    """Return the record set that tells up to which period a board's hooks have been called."""
     return f"~periods{SEPARATOR}{board.id}{SEPARATOR}{board.generation}"
 
 
@@ -69,14 +68,13 @@ def _call_for_kind(
 
 def _ended(board: Board, kind: PeriodKind, last: str, now: datetime) -> Iterator[str]:
     """Yield the periods after `last` that are over, grace included, the latest first."""
-    closed = now - timedelta(hours=board.retention.grace_hours) - _INDEX_SETTLES
+    closed = now - timedelta(hours=board.retention.grace_hours) - _INDEX_LAG
     period = period_key(board, kind, closed)
     oldest = board.created_at - timedelta(hours=board.retention.grace_hours)
     while True:
-        # The one that was running then may be shorter than the calendar says, after a change of zone.
         end = period_end(board, period)
         if end is None or end < oldest or period <= last or is_expired(board, period, now):
             return
-        if end <= closed:
+        if end <= closed:  # the first one has not ended, unless a change of zone has made it shorter
             yield period
         period = period_before(period)

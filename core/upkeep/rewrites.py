@@ -1,24 +1,23 @@
-"""Writing entries again as they are, so that counters which are younger than they count them too."""
+"""Write entries again as they are, so that nodes that are younger than the entries count them."""
 
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from core.counters.known_trees import AHEAD
+from core.counters.known_trees import MAX_CLOCK_SKEW
 from core.domain.keys import rank_shard, shard_of, split_standings
 from core.domain.model import Board, CounterMode
-from core.entries.write import write_entry
+from core.entries.write import EntryWrite, write_entry
 from core.storage.clock import now_ms
 from core.storage.database import Database
-from core.storage.parallel import run_all
+from core.storage.parallel import batched, run_all
 from core.storage.rank_index import read_participants
-from core.tree.changes import Change
 
 if TYPE_CHECKING:
     from core.counters.nodes import Item
     from core.domain.entry_item import Key
 
-_AT_ONCE = 512
+_BATCH = 512
 
 Progress = Callable[[int, int], None]  # done, of how many
 
@@ -29,30 +28,29 @@ def rewrite(
     standings: str,
     low: bytes,
     high: bytes | None,
-    born: int,
+    birth: int,
     progress: Progress = lambda _done, _of: None,
 ) -> None:
-    """Touch the entries of a stretch that were written before `born`.
+    """Rewrite the entries with rank keys from `low` to before `high` that were written before `birth`.
 
-    Costs reading the stretch from the index, and a write unit for each entry; one that has moved or been
-    written since is left alone.
+    An entry that has moved or been written since it was read is left alone. Costs reading the range from the
+    index, and a write unit for each entry.
     """
     entries = read_participants(db, board, split_standings(standings)[1], low, high)
-    for start in range(0, len(entries), _AT_ONCE):
-        some = entries[start : start + _AT_ONCE]
-        run_all([partial(_touch, db, board, standings, participant, key, born) for participant, key in some])
-        progress(start + len(some), len(entries))
+    done = 0
+    for batch in batched(entries, _BATCH):
+        run_all([partial(rewrite_entry, db, board, standings, *entry, birth) for entry in batch])
+        done += len(batch)
+        progress(done, len(entries))
 
 
-def rewrite_late(db: Database, board: Board, change: Change, born: int) -> None:
-    """Touch an entry that came too late to be counted in a node (see `Trees.late`): a write unit."""
-    if change.new is not None:
-        key = bytes(change.new["rank_key"]["B"])
-        _touch(db, board, change.standings, change.participant, key, born)
+def rewrite_entry(
+    db: Database, board: Board, standings: str, participant: str, key: bytes, birth: int
+) -> None:
+    """Set an entry's `written_at` if it is before `birth` or too far ahead, and the rank key is the same.
 
-
-def _touch(db: Database, board: Board, standings: str, participant: str, key: bytes, born: int) -> None:
-    """Write an entry again as it is, if it was written before `born` or claims to be from far ahead."""
+    Costs a write unit; in other modes than STREAM a consistent read too, and what `write_entry` says.
+    """
     entry: Key = {"participant": {"S": participant}, "standings": {"S": standings}}
     before: Item | None = None
     if board.counter_mode is not CounterMode.STREAM:
@@ -62,18 +60,16 @@ def _touch(db: Database, board: Board, standings: str, participant: str, key: by
             return
     now = now_ms()
     written = {"N": str(now)}
-    write_entry(
-        db,
-        board,
+    write = EntryWrite(
         entry,
         {
             "UpdateExpression": "SET written_at = :now",
             "ConditionExpression": "rank_key = :key AND attribute_exists(rank_shard)"
-            " AND (attribute_not_exists(written_at) OR NOT written_at BETWEEN :born AND :ahead)",
+            " AND (attribute_not_exists(written_at) OR NOT written_at BETWEEN :birth AND :ahead)",
             "ExpressionAttributeValues": {
                 ":key": {"B": key},
-                ":born": {"N": str(born)},
-                ":ahead": {"N": str(now + AHEAD)},
+                ":birth": {"N": str(birth)},
+                ":ahead": {"N": str(now + MAX_CLOCK_SKEW)},
                 ":now": written,
             },
         },
@@ -83,5 +79,5 @@ def _touch(db: Database, board: Board, standings: str, participant: str, key: by
             "rank_shard": {"S": rank_shard(standings, shard_of(board, participant))},
             "written_at": written,
         },
-        at_once=True,
     )
+    write_entry(db, board, write, at_once=True)

@@ -1,8 +1,11 @@
 """Callers: their roles, their credentials, and what they may do."""
 
+import hmac
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from hashlib import sha256
 from typing import Any, ClassVar
 
 import strawberry
@@ -85,6 +88,34 @@ class Credentials:
         else:
             raise NotAuthenticated("Valid authorization header not provided.")
         raise NotAuthenticated("You are not authorized to make this call.")
+
+
+def check_origin(secret: object) -> None:
+    """Refuse an event that did not come through the stack's own API.
+
+    Whoever may invoke a function directly can write any event, but not the secret that the APIs add. The
+    environment holds only its hash, in LEADERBOARD_EVENT_SECRET_SHA256.
+
+    Raises:
+        PermissionError: the secret is missing or wrong.
+    """
+    expected = os.environ.get("LEADERBOARD_EVENT_SECRET_SHA256", "")
+    if not hmac.compare_digest(sha256(str(secret).encode()).hexdigest(), expected):
+        raise PermissionError("event: must come through the stack's API")
+
+
+def gateway_caller(request_context: Mapping[str, Any]) -> Caller:
+    """Return whom API Gateway authenticated: a signer by IAM, a participant by a token, or nobody.
+
+    Cognito's identities sign too, guests and users alike. Any user of an app can have one, so they only read.
+    """
+    authorizer = request_context.get("authorizer") or {}
+    signer = authorizer.get("iam") or {}
+    if signer.get("userArn"):
+        role = Role.PUBLIC if signer.get("cognitoIdentity") else Role.ADMIN
+        return Caller(role, name=signer["userArn"])
+    subject = ((authorizer.get("jwt") or {}).get("claims") or {}).get("sub")
+    return Caller(Role.PARTICIPANT, subject) if subject else Caller(Role.PUBLIC)
 
 
 class _Only(FieldExtension):

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import strawberry
 
-from core.boards import Boards, OpenBoards
+from core.boards import Boards
 from core.records.audit import AuditContext
 from core.storage.database import Database
 from resolvers.request.auth import Caller, Role
@@ -36,7 +36,7 @@ class Context:
 
     def __post_init__(self) -> None:
         if self.caller.role is not Role.ADMIN:
-            self.boards = OpenBoards(self.boards)
+            self.boards = self.boards.for_clients()
         self.ranks = rank_loader(self.db)
 
     def now(self) -> datetime:

@@ -1,7 +1,7 @@
-"""Subscriptions within one process: what a publish mutation gives reaches those who asked for it.
+"""Subscriptions within one process: an event that is published reaches the subscriptions that match it.
 
-AppSync's rules: an event reaches a subscription if each argument that the subscription was given equals the
-event's field of that name. An argument left out matches all, null matches null alone.
+As on AppSync, an event matches if each argument given to the subscription equals the event's field of that
+name. An omitted argument matches everything, null only null.
 """
 
 import asyncio
@@ -11,13 +11,13 @@ from typing import Any, Generic, Self, TypeVar
 
 T = TypeVar("T")
 
-# What may wait for one connection to take it, over all its subscriptions. Behind by more, it is given up:
-# whoever reconnects and asks for the present state knows more than a late event tells.
+# Events that may wait to be sent over one connection, for all its subscriptions. A client with a longer
+# backlog is disconnected: once it is back, the present state is worth more to it than late events.
 MAX_WAITING = 1_000
 
 
 class Reader:
-    """One connection's measure of what waits to be sent to it; `too_slow` is done once that is too much."""
+    """Counts the events that wait to be sent over one connection; `too_slow` is done if too many do."""
 
     def __init__(self, max_waiting: int) -> None:
         self.too_slow: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -25,7 +25,7 @@ class Reader:
         self._waiting = 0
 
     def take(self) -> bool:
-        """Count one more event to be sent, if there is room."""
+        """Count one more waiting event; return whether there is room for it."""
         if self._waiting >= self._max_waiting and not self.too_slow.done():
             self.too_slow.set_result(None)
         if self.too_slow.done():
@@ -34,20 +34,20 @@ class Reader:
         return True
 
     def sent(self, events: int = 1) -> None:
-        """Count events that wait no longer."""
+        """Count events as sent."""
         self._waiting -= events
 
 
 class Events(Generic[T]):
-    """The events of one subscription, from when it was made until it is closed; an asynchronous iterator."""
+    """An asynchronous iterator over the events of one subscription, until it is closed."""
 
     def __init__(self, reader: Reader, leave: Callable[["Events[T]"], None]) -> None:
         self._reader = reader
         self._leave = leave
         self._queue: asyncio.Queue[T] = asyncio.Queue()
 
-    def attempt(self, event: T) -> None:
-        """Let an event wait to be sent; one that finds no room is lost, and with it the connection."""
+    def put(self, event: T) -> None:
+        """Queue an event to be sent. Without room for it the event is dropped, and the connection is too."""
         if self._reader.take():
             self._queue.put_nowait(event)
 
@@ -60,50 +60,50 @@ class Events(Generic[T]):
         return event
 
     async def aclose(self) -> None:
-        """Hear no more."""
+        """End the subscription."""
         self._leave(self)
         self._reader.sent(self._queue.qsize())
         self._queue = asyncio.Queue()
 
 
-# Which arguments a kind of subscription was given, and by their values, who gave these.
-_Given = tuple[str, ...]
-_Listening = dict[tuple[object, ...], set[Events[Any]]]
+# The names of the arguments that subscriptions were given, and the subscriptions by the arguments' values.
+_Names = tuple[str, ...]
+_ByValues = dict[tuple[object, ...], set[Events[Any]]]
 
 
 class Hub:
-    """Who listens to what. It belongs to one event loop, and is used there alone."""
+    """All subscriptions of a process. It belongs to one event loop, and is used only there."""
 
     def __init__(self) -> None:
-        self._listening: defaultdict[tuple[type, _Given], _Listening] = defaultdict(dict)
+        self._by_names: defaultdict[tuple[type, _Names], _ByValues] = defaultdict(dict)
         self._all: set[Events[Any]] = set()
 
     def subscribe(self, kind: type[T], arguments: Mapping[str, object], reader: Reader) -> Events[T]:
-        """Listen to a kind of event from now on: to those whose fields equal the arguments."""
-        given = tuple(sorted(arguments))
-        values = tuple(arguments[name] for name in given)
-        listening = self._listening[kind, given]
+        """Subscribe to the events of a kind whose fields equal the arguments, from now on."""
+        names = tuple(sorted(arguments))
+        values = tuple(arguments[name] for name in names)
+        by_values = self._by_names[kind, names]
 
         def leave(events: Events[T]) -> None:
             self._all.discard(events)
-            alike = listening.get(values, set())
-            alike.discard(events)
-            if not alike:
-                listening.pop(values, None)
+            same = by_values.get(values, set())
+            same.discard(events)
+            if not same:
+                by_values.pop(values, None)
 
         events = Events[T](reader, leave)
         self._all.add(events)
-        listening.setdefault(values, set()).add(events)
+        by_values.setdefault(values, set()).add(events)
         return events
 
     def publish(self, event: object) -> None:
-        """Attempt an event to all whose arguments it matches."""
-        for (kind, given), listening in self._listening.items():
+        """Queue an event for all subscriptions that it matches."""
+        for (kind, names), by_values in self._by_names.items():
             if isinstance(event, kind):
-                values = tuple(getattr(event, name) for name in given)
-                for events in listening.get(values, ()):
-                    events.attempt(event)
+                values = tuple(getattr(event, name) for name in names)
+                for events in by_values.get(values, ()):
+                    events.put(event)
 
     def count(self) -> int:
-        """Count the subscriptions; any thread may ask."""
+        """Return the number of subscriptions; any thread may call this."""
         return len(self._all)

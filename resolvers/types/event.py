@@ -1,4 +1,4 @@
-"""What subscribers are told."""
+"""The events that subscribers receive."""
 
 from datetime import datetime
 

@@ -1,8 +1,7 @@
 """Each record counts once, under deaths, redelivery, re-split batches, races, growth and rebuilds.
 
-Every seed is one history, lived through request by request; see
-`tests.support.interleaving`. At its end all that is
-left is counted, and then each count of the tree, the size and the top must be what a recount says.
+Every seed is one history, run request by request; see `tests.support.interleaving`. At its end all records
+are counted, and then each count of the tree, the size and the top must be what a recount finds.
 """
 
 import itertools
@@ -22,8 +21,8 @@ REBUILT = range(2_000, 2_002)
 
 
 @pytest.fixture
-def live(lean: Database, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[str]]:
-    """Lives through a seed's history; gives what is wrong in the end."""
+def run_history(lean: Database, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[str]]:
+    """Return a function that runs a seed's history and returns what is wrong in the end."""
     records = Records(lean)
     small_leaves(monkeypatch)
 
@@ -38,7 +37,7 @@ def live(lean: Database, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], lis
                 life.populate()
                 awaited = life.start()
                 for at in range(chance.choice([1, 2])):
-                    life.world.add(f"grower{at}", life.tend, deaths=0.05)
+                    life.world.add(f"grower{at}", life.grow_forever, deaths=0.05)
             if seed >= REBUILT.start:
                 awaited.append(life.world.add("rebuilder", life.rebuild, deaths=0.01))
             life.world.run(awaited)
@@ -58,16 +57,16 @@ def live(lean: Database, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], lis
         pytest.param(range(2_100, 2_120), id="more rebuilt", marks=pytest.mark.thorough),
     ],
 )
-def test_every_count_is_what_a_recount_says(live: Callable[[int], list[str]], seeds: range) -> None:
-    wrong = {seed: found for seed in seeds if (found := live(seed))}
+def test_every_count_is_what_a_recount_finds(run_history: Callable[[int], list[str]], seeds: range) -> None:
+    wrong = {seed: found for seed in seeds if (found := run_history(seed))}
     assert not wrong
 
 
-def test_without_the_guard_they_are_not(
-    live: Callable[[int], list[str]], monkeypatch: pytest.MonkeyPatch
+def test_without_guards_records_count_twice(
+    run_history: Callable[[int], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The seeds do redeliver, and it does matter: an item that remembers nothing counts again."""
+    """The seeds do redeliver, and without its guard an item counts a redelivered record again."""
     numbers = itertools.count()
     for module in (nodes, top):
         monkeypatch.setattr(module, "guard_name", lambda _shard: f"seq_{next(numbers)}")
-    assert any(live(seed) for seed in [*PLAIN[:5], *GROWING[:5]])
+    assert any(run_history(seed) for seed in [*PLAIN[:5], *GROWING[:5]])

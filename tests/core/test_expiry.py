@@ -1,4 +1,4 @@
-"""What becomes of a period that is over for good: it goes by itself, and disturbs nothing that lives."""
+"""A period that has expired: TTL deletes everything of it, and no other period is disturbed."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from core.boards import Boards
+from core.counters.directory import change_directory
 from core.counters.growing import growing, mark_growing
 from core.domain.keys import standings_key
 from core.domain.model import Board, CounterMode, Retention
@@ -26,9 +27,9 @@ Clock = Callable[[datetime], None]
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Sets the time by which periods are over."""
+    """Return a function that sets the time by which periods expire."""
 
-    def show(now: datetime) -> None:
+    def set_time(now: datetime) -> None:
         class Clock(datetime):
             @classmethod
             def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]
@@ -37,7 +38,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         for module in ("core.stream", "core.upkeep.growth", "core.ranking.queries"):
             monkeypatch.setattr(f"{module}.datetime", Clock)
 
-    return show
+    return set_time
 
 
 def season(db: Database, boards: Boards, **definition: Any) -> Season:
@@ -68,17 +69,17 @@ def expire(db: Database, board: Board, period: str, *participants: str) -> None:
         *(pytest.param(mode, marks=pytest.mark.thorough) for mode in CounterMode if mode != "STREAM"),
     ],
 )
-def test_every_item_of_a_period_goes_with_it_and_none_of_all_time(
+def test_every_item_of_a_period_expires_with_it_and_none_of_all_time(
     db: Database, boards: Boards, drain: Callable[[], int], monkeypatch: pytest.MonkeyPatch, mode: CounterMode
 ) -> None:
-    """Entries and counters, also of a tree that has grown and of one that is being made anew."""
+    """Entries and counters, also of a tree that has grown and of one that is being built."""
     grower = Grower.make(monkeypatch, drain, grow_at=3, inner=4)
     made = season(db, boards, counter_mode=mode)
     made.submit("p3", 30, now=NOW, submission_id="1")
     for period, twin in made.twins.items():
         assert grower.grow(twin) > 1
         twin.check(page_sizes=[5], participants=["p3"])
-        rebuilds._begin(db, made.board, twin.standings)
+        change_directory(db, made.board, twin.standings, rebuilds._with_new_tree)
         at = expires_at(made.board, period)
         expected = None if at is None else {"N": str(int(at.timestamp()))}
         tables = (db.tables.scores, db.tables.counters)
@@ -89,12 +90,12 @@ def test_every_item_of_a_period_goes_with_it_and_none_of_all_time(
         assert [item.get("expires_at") for item in found] == [expected] * len(found)
 
 
-def test_entries_that_go_with_their_period_write_no_counter_and_disturb_no_other_period(
+def test_entries_that_expire_with_their_period_change_no_counter_and_no_other_period(
     db: Database, boards: Boards, clock: Clock
 ) -> None:
-    given = Stream(db, boards)
+    stream = Stream(db, boards)
     made = season(db, boards)
-    given.give()
+    stream.deliver()
     made.check(page_sizes=[5], participants=["p3"])
     _, day, week, month = periods_reached(made.board, NOW, NOW)
     at = expires_at(made.board, day)
@@ -102,32 +103,34 @@ def test_entries_that_go_with_their_period_write_no_counter_and_disturb_no_other
     clock(at)
     expire(db, made.board, day, *(f"p{number}" for number in range(0, 12, 2)))
     with metered() as meter:
-        given.give()
+        stream.deliver()
     assert meter.write_units == 0
     made.check([ALL_TIME, week, month], page_sizes=[5], participants=["p4"])
-    told = {one.period for one in participant_entries(db, boards, "p3", 100).items}
-    assert told == {ALL_TIME, week, month}
+    periods = {entry.period for entry in participant_entries(db, boards, "p3", 100).items}
+    assert periods == {ALL_TIME, week, month}
 
 
-def test_an_entry_that_goes_before_its_time_is_counted(db: Database, boards: Boards, clock: Clock) -> None:
-    """Whoever deletes it: until the period is over for good, its ranks are true."""
-    given = Stream(db, boards)
+def test_an_entry_that_is_deleted_before_its_period_expires_is_counted(
+    db: Database, boards: Boards, clock: Clock
+) -> None:
+    """Whoever deletes it: until the period expires, its ranks are right."""
+    stream = Stream(db, boards)
     made = season(db, boards)
     day = periods_reached(made.board, NOW, NOW)[1]
     at = expires_at(made.board, day)
     assert at is not None
     clock(at - timedelta(seconds=1))
     expire(db, made.board, day, "p3", "p11")
-    for one in ("p3", "p11"):
-        made.twin(day).oracle.remove(one)
-    given.give()
+    for participant in ("p3", "p11"):
+        made.twin(day).oracle.remove(participant)
+    stream.deliver()
     made.check(page_sizes=[5], participants=["p4"])
 
 
-def test_a_tree_whose_period_is_over_grows_no_more(db: Database, boards: Boards, clock: Clock) -> None:
-    given = Stream(db, boards)
+def test_a_tree_whose_period_has_expired_grows_no_more(db: Database, boards: Boards, clock: Clock) -> None:
+    stream = Stream(db, boards)
     made = season(db, boards)
-    given.give()
+    stream.deliver()
     day = periods_reached(made.board, NOW, NOW)[1]
     standings = standings_key(made.board.id, day, made.board.generation)
     at = expires_at(made.board, day)

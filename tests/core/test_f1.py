@@ -1,4 +1,4 @@
-"""Formula 1 over a real engine: the boards must say what the sport's own standings say."""
+"""Formula 1: the boards must agree with the official standings."""
 
 import argparse
 import contextlib
@@ -20,10 +20,10 @@ from core.domain.periods import ALL_TIME
 from core.moderation.moderate import remove_entry
 from core.ranking import queries, ranks
 from core.storage.database import Database
-from local import f1
 from local.cli import main
-from local.import_submit import submit_rows
-from local.stack import Stack, opened
+from local.importing import f1
+from local.importing.submit import submit_rows
+from local.stack.target import Stack, opened
 from tests.support.twin import LONG_AGO
 
 NOW = datetime.now(UTC)
@@ -37,7 +37,7 @@ Standings = Mapping[str, tuple[Entry, Rank]]
 
 @dataclass(frozen=True)
 class Official:
-    """What the official standings say of a driver after a race."""
+    """A driver in the official standings after a race."""
 
     points: int  # hundredths
     position: int
@@ -50,7 +50,7 @@ def read(name: str) -> Iterator[dict[str, str]]:
 
 
 def read_official() -> dict[str, dict[str, Official]]:
-    """The official standings by race and driver."""
+    """Return the official standings by race and driver."""
     drivers = {row["driverId"]: row["driverRef"] for row in read("drivers.csv")}
     official: dict[str, dict[str, Official]] = {}
     for row in read("driver_standings.csv"):
@@ -73,14 +73,14 @@ def accept(_: object, outcome: object) -> None:
 
 
 def ranked(db: Database, board: Board) -> dict[str, tuple[Entry, Rank]]:
-    """Every entry of a board with its rank, best first."""
+    """Return every entry of a board with its rank, best first."""
     entries = queries.entries(db, board, ALL_TIME, 1000).items
     ranked = ranks.rank_entries(db, board, ALL_TIME, entries)
     return {entry.participant_id: (entry, rank) for entry, rank in zip(entries, ranked, strict=True) if rank}
 
 
 def records(results: Iterable[f1.Result]) -> dict[str, tuple[Decimal, tuple[int, ...]]]:
-    """By driver: the points, and how often each place was reached."""
+    """Return, by driver, the points and how often each place was reached."""
     points = defaultdict[str, Decimal](Decimal)
     places = defaultdict[str, Counter[int]](Counter)
     for result in results:
@@ -92,10 +92,9 @@ def records(results: Iterable[f1.Result]) -> dict[str, tuple[Decimal, tuple[int,
 
 
 def misplaced(board: Standings, official: Mapping[str, Official], until: f1.Race) -> set[str]:
-    """The drivers who do not stand where they officially do after a race.
+    """Return the drivers whose rank differs from their official position after a race.
 
-    Who comes first among drivers level on points and on every place is not in the data: they must share a
-    rank, and any order of them is right.
+    Drivers level on points and on every place must share a rank: the data does not tell who of them is first.
     """
     season = [result for result in ARCHIVE.of([until.year]).results if result.race.round <= until.round]
     record = records(season)
@@ -129,7 +128,7 @@ def test_the_end_of_a_season(db: Database, boards: Boards, drain: Callable[[], i
     official = dict(OFFICIAL[last.id])
     check_points_and_wins(season, official)
     if year == 1997:
-        # Struck from the standings for a collision, though not from the races: all below him moved up.
+        # Excluded from the standings for a collision, but not from the races: all below him moved up.
         assert season["michael_schumacher"][1].rank == 2
         assert official.pop("michael_schumacher").position == len(official) + 1
         assert misplaced(season, official, last) > {"frentzen", "coulthard"}
@@ -162,7 +161,7 @@ def test_after_every_race(db: Database, boards: Boards, drain: Callable[[], int]
 
 @dataclass(frozen=True)
 class Demo:
-    """What `leaderboard demo` made of one season, and what it printed the first and the second time."""
+    """The stack of `leaderboard demo` with one season, and the output of its first and second run."""
 
     stack: Stack
     first_output: str
@@ -183,13 +182,13 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 
 def best_by(pairs: Iterator[tuple[str, int]]) -> dict[str, int]:
     best: dict[str, int] = {}
-    for who, milliseconds in pairs:
-        best[who] = min(best.get(who, milliseconds), milliseconds)
+    for name, milliseconds in pairs:
+        best[name] = min(best.get(name, milliseconds), milliseconds)
     return best
 
 
-def check_order(stack: Stack, board_id: str, best: Mapping[str, int]) -> None:
-    """Page through a board and compare order and ranks with a plain sort."""
+def check_rank_order(stack: Stack, board_id: str, best: Mapping[str, int]) -> None:
+    """Page through a board and compare rank order and ranks with a sorted list."""
     board = stack.boards.get(board_id)
     assert queries.size(stack.db, board, ALL_TIME) == len(best)
     token = None
@@ -206,11 +205,11 @@ def check_order(stack: Stack, board_id: str, best: Mapping[str, int]) -> None:
             break
     times = sorted(best.values())
     assert [time for _, time, _ in found] == times
-    assert {who: time for who, time, _ in found} == best
+    assert {name: time for name, time, _ in found} == best
     assert [rank for _, _, rank in found] == [times.index(time) + 1 for time in times]
 
 
-def test_fastest_laps_are_in_the_order_of_a_plain_sort(demo: Demo) -> None:
+def test_fastest_laps_are_in_rank_order(demo: Demo) -> None:
     def laps() -> Iterator[tuple[str, int]]:
         for result in ARCHIVE.of([DEMO_YEAR]).results:
             if result.fastest_lap is not None:
@@ -220,12 +219,12 @@ def test_fastest_laps_are_in_the_order_of_a_plain_sort(demo: Demo) -> None:
 
     best = best_by(laps())
     assert len(set(best.values())) < len(best), "there are ties among them"
-    check_order(demo.stack, "fastest-laps", best)
+    check_rank_order(demo.stack, "fastest-laps", best)
 
 
-def test_pit_stops_are_in_the_order_of_a_plain_sort(demo: Demo) -> None:
+def test_pit_stops_are_in_rank_order(demo: Demo) -> None:
     stops = ARCHIVE.of([DEMO_YEAR]).pit_stops
-    check_order(demo.stack, "pit-stops", best_by((stop.driver.ref, stop.milliseconds) for stop in stops))
+    check_rank_order(demo.stack, "pit-stops", best_by((stop.driver.ref, stop.milliseconds) for stop in stops))
 
 
 def test_the_demo_shows_a_season(demo: Demo) -> None:
@@ -235,7 +234,7 @@ def test_the_demo_shows_a_season(demo: Demo) -> None:
     assert "write units" in demo.first_output
 
 
-def test_the_demo_again_changes_nothing(demo: Demo) -> None:
+def test_running_the_demo_again_changes_nothing(demo: Demo) -> None:
     assert "3 boards: 0 accepted;" in demo.second_output
     assert "refused" not in demo.second_output
     table = demo.first_output[demo.first_output.index("┏") : demo.first_output.index("┘")]

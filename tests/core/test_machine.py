@@ -1,7 +1,7 @@
-"""The state machine: random lives of a board, compared with the oracle after each step.
+"""State machine: random actions on a board, compared with the oracle after each step.
 
-Few participants and few scores, so that ties abound. The stream is given to the consumer as an event source
-may give it: in any pieces, and again.
+With few participants and few scores there are many ties. The stream is delivered as an event source may do
+it: in batches of any size, and again.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ from core.domain.model import CounterMode, RankBucket, ScoreKind, ScorePolicy, S
 from core.ranking import top as materialised
 from core.storage.database import Database
 from core.stream import process
-from local.stream_reader import connect_streams
+from local.stack.stream_reader import connect_streams
 from tests.support.twin import ALL_TIME, Twin
 
-PARTICIPANTS = ["a", "b", "B", "é", "\u202eb", "🏁", "a#b", "zz"]
+PARTICIPANTS = ["a", "b", "B", "é", "ב", "🏁", "a#b", "zz"]
 PAGE_SIZES = [1, 2, 3, 7, 1000]
 BUCKETS = [
     None,
@@ -66,7 +66,7 @@ def definitions(draw: st.DrawFn) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Write:
-    """One thing that is done to the board; `score` None takes the participant off it."""
+    """A score to submit, or None to remove the participant."""
 
     participant: str
     score: tuple[int, ...] | None
@@ -79,31 +79,31 @@ writes = st.builds(Write, participants, st.one_of(scores, scores, scores, st.non
 
 
 class Stream:
-    """The records of a table, and how far they have been given to the consumer."""
+    """The records of a table's stream, and how far they have been delivered."""
 
     def __init__(self, db: Database, boards: Boards) -> None:
         self._db = db
         self._boards = boards
         self._client = connect_streams(db)
         self._records: dict[str, list[Any]] = {}
-        self._given: dict[str, int] = {}
+        self._delivered: dict[str, int] = {}
         self._iterators: dict[str, str] = {}
 
-    def give(self, cuts: Sequence[int] = (), back: int = 0) -> None:
-        """Give the consumer all that is new, cut into pieces, and `back` records of before once more."""
+    def deliver(self, cuts: Sequence[int] = (), back: int = 0) -> None:
+        """Deliver the last `back` records once more and all new ones, cut into batches."""
         for shard, records in self._read().items():
-            start = max(0, self._given.get(shard, 0) - back)
+            start = max(0, self._delivered.get(shard, 0) - back)
             ends = sorted({min(start + cut, len(records)) for cut in cuts} | {len(records)})
             for end in ends:
                 if start < end:
                     process(self._db, self._boards, shard, records[start:end])
                 start = end
-            self._given[shard] = len(records)
+            self._delivered[shard] = len(records)
 
-    def give_first(self, count: int) -> None:
-        """Give the first of the new records, as a consumer does that dies before it notes how far it came."""
+    def deliver_and_die(self, count: int) -> None:
+        """Deliver the first new records to a consumer that dies before it stores its checkpoint."""
         for shard, records in self._read().items():
-            start = self._given.get(shard, 0)
+            start = self._delivered.get(shard, 0)
             if records[start : start + count]:
                 process(self._db, self._boards, shard, records[start : start + count])
 
@@ -116,18 +116,18 @@ class Stream:
                 self._iterators[shard["ShardId"]] = self._client.get_shard_iterator(
                     StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
                 )["ShardIterator"]
-        for shard_id, known in self._records.items():
+        for shard_id, records in self._records.items():
             more = True
             while more:
                 answer = self._client.get_records(ShardIterator=self._iterators[shard_id])
                 self._iterators[shard_id] = answer["NextShardIterator"]
-                known.extend(answer["Records"])
+                records.extend(answer["Records"])
                 more = bool(answer["Records"])
         return self._records
 
 
 class BoardMachine(RuleBasedStateMachine):
-    """A board's life."""
+    """Random actions on one board."""
 
     def __init__(self, db: Database, boards: Boards, stream: Stream) -> None:
         super().__init__()
@@ -137,17 +137,17 @@ class BoardMachine(RuleBasedStateMachine):
     @initialize(definition=definitions())
     def create(self, definition: dict[str, Any]) -> None:
         self.twin = Twin.make(self._db, self._boards, **definition)
-        self._stream.give()
+        self._stream.deliver()
 
     @rule(batch=st.lists(writes, min_size=1, max_size=6))
     def write(self, batch: Sequence[Write]) -> None:
         self._do(batch)
-        self._stream.give()
+        self._stream.deliver()
 
     @rule(batch=st.lists(writes, min_size=1, max_size=6), cuts=st.lists(st.integers(1, 8), max_size=3))
     def write_and_deliver_in_pieces(self, batch: Sequence[Write], cuts: Sequence[int]) -> None:
         self._do(batch)
-        self._stream.give(cuts)
+        self._stream.deliver(cuts)
 
     @rule(
         batch=st.lists(writes, min_size=1, max_size=6),
@@ -159,23 +159,23 @@ class BoardMachine(RuleBasedStateMachine):
     ) -> None:
         self._do(batch)
         for count in tries:
-            self._stream.give_first(count)
-        self._stream.give(cuts)
+            self._stream.deliver_and_die(count)
+        self._stream.deliver(cuts)
 
     @rule(back=st.integers(1, 40), cuts=st.lists(st.integers(1, 40), max_size=3))
     def deliver_again(self, back: int, cuts: Sequence[int]) -> None:
-        self._stream.give(cuts, back)
+        self._stream.deliver(cuts, back)
 
     @rule(participant=participants)
     def remove(self, participant: str) -> None:
         self.twin.remove(participant)
-        self._stream.give()
+        self._stream.deliver()
 
     @rule(participant=participants, at=st.integers(0, 3))
     def remove_with_its_late_retries(self, participant: str, at: int) -> None:
         """Scores achieved by then are refused from now on, also once the participant stands again."""
         self.twin.remove(participant, at)
-        self._stream.give()
+        self._stream.deliver()
 
     @rule(participant=participants, cuts=st.lists(st.integers(1, 8), max_size=3))
     def hide_or_restore(self, participant: str, cuts: Sequence[int]) -> None:
@@ -183,13 +183,13 @@ class BoardMachine(RuleBasedStateMachine):
             self.twin.restore(participant)
         elif participant in self.twin.oracle.entries:
             self.twin.hide(participant)
-        self._stream.give(cuts)
+        self._stream.deliver(cuts)
 
     @rule(participant=participants, at=st.integers(0, 3))
     def forget(self, participant: str, at: int) -> None:
         """Forgotten on every board, also on those of earlier examples."""
         self.twin.forget(participant, at)
-        self._stream.give()
+        self._stream.deliver()
 
     @rule()
     def archive(self) -> None:
@@ -204,19 +204,19 @@ class BoardMachine(RuleBasedStateMachine):
 
     def _do(self, batch: Sequence[Write]) -> None:
         width = len(self.twin.board.components)
-        for one in batch:
-            if one.score is None:
-                self.twin.remove(one.participant)
+        for write in batch:
+            if write.score is None:
+                self.twin.remove(write.participant)
             else:
-                self.twin.submit(one.participant, *one.score[:width], at=one.at)
+                self.twin.submit(write.participant, *write.score[:width], at=write.at)
 
 
 @pytest.mark.parametrize("examples", [3, pytest.param(12, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("kept", [3, materialised.TOP_KEPT])
-def test_a_board_agrees_with_the_oracle_all_its_life(
+def test_a_board_agrees_with_the_oracle_after_each_step(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, kept: int, examples: int
 ) -> None:
-    """With a materialised top that holds the whole board, and with one that only holds its head."""
+    """With a top that holds the whole board, and with one that does not."""
     monkeypatch.setattr(materialised, "TOP_KEPT", kept)
     stream = Stream(db, boards)
     run_state_machine_as_test(
@@ -233,74 +233,76 @@ def test_a_board_agrees_with_the_oracle_all_its_life(
     )
 
 
-# Deliveries of note, each on its own
+# Single deliveries
 
 
-def test_a_batch_that_comes_again_longer_is_counted_once(db: Database, boards: Boards) -> None:
-    """As after a crash between counting and noting it: that the whole adds up to nothing hides nothing."""
+def test_a_batch_that_is_delivered_again_with_more_records_is_counted_once(
+    db: Database, boards: Boards
+) -> None:
+    """As after a crash before the checkpoint; the longer batch adds up to no change of the count."""
     twin, stream = Twin.make(db, boards), Stream(db, boards)
     twin.submit("p", 1)
-    stream.give()
+    stream.deliver()
     twin.submit("q", 2)
     twin.remove("q")
-    stream.give_first(1)
-    stream.give()
+    stream.deliver_and_die(1)
+    stream.deliver()
     twin.check()
 
 
-def test_a_record_that_is_no_entry_stops_no_other(db: Database, boards: Boards) -> None:
-    """Whoever writes to the table by hand may write anything that the table takes."""
+def test_a_malformed_record_stops_no_other(db: Database, boards: Boards) -> None:
+    """Foreign items may be anything that the table accepts."""
     twin, stream = Twin.make(db, boards), Stream(db, boards)
     for name in ["#", "##", "#all-time#0", "none", "\x01#all-time#0", "x" * 300 + "#all-time#0", "a#b#c#d"]:
-        key: dict[str, Any] = {"participant": {"S": "stranger"}, "standings": {"S": name}}
+        key: dict[str, Any] = {"participant": {"S": "foreign"}, "standings": {"S": name}}
         numbers: dict[str, Any] = {field: {"N": "1"} for field in ("achieved_at", "submissions", "version")}
         ranked: dict[str, Any] = {"rank_shard": {"S": "s"}, "rank_key": {"B": b"\x00"}}
         db.client.put_item(TableName=db.tables.scores, Item=key)
         db.client.put_item(TableName=db.tables.scores, Item={**key, **numbers, **ranked})
         db.client.delete_item(TableName=db.tables.scores, Key=key)
     twin.submit("p", 1)
-    stream.give()
+    stream.deliver()
     twin.check()
 
 
-@pytest.mark.parametrize("mended", [True, False])
-def test_an_entry_broken_by_hand_leaves_the_count_and_comes_back_mended(
-    db: Database, boards: Boards, *, mended: bool
+@pytest.mark.parametrize("repaired", [True, False])
+def test_an_entry_without_rank_key_is_not_counted_until_repaired(
+    db: Database, boards: Boards, *, repaired: bool
 ) -> None:
-    """An item without its rank key is in no index and takes no rank, so it is not to be counted either."""
+    """It is not on the rank index and takes no rank."""
     twin, stream = Twin.make(db, boards), Stream(db, boards)
     twin.submit("p", 1)
     twin.submit("q", 2)
-    stream.give()
+    stream.deliver()
     key = entry_key(twin.board, ALL_TIME, "q")
     whole = db.client.get_item(TableName=db.tables.scores, Key=key)["Item"]
     db.client.put_item(
         TableName=db.tables.scores, Item={name: whole[name] for name in whole if name != "rank_key"}
     )
-    stream.give()
-    if mended:
+    stream.deliver()
+    if repaired:
         db.client.put_item(TableName=db.tables.scores, Item=whole)
     else:
         db.client.delete_item(TableName=db.tables.scores, Key=key)
         twin.oracle.remove("q")
-    stream.give()
+    stream.deliver()
     twin.check()
 
 
-def test_a_board_made_anew_is_counted_by_a_consumer_that_remembers_the_old_one(db: Database) -> None:
-    remembering = Boards(db, cache_seconds=3600)
-    stream = Stream(db, remembering)
-    old = Twin.make(db, remembering, id="again")
+def test_a_board_created_again_is_counted_by_a_consumer_that_has_cached_the_old_one(db: Database) -> None:
+    caching = Boards(db, cache_seconds=3600)
+    stream = Stream(db, caching)
+    old = Twin.make(db, caching, id="again")
     old.submit("p", 1)
-    stream.give()
+    stream.deliver()
     db.client.delete_item(TableName=db.tables.boards, Key={"board": {"S": "again"}})
     new = Twin.make(db, Boards(db), id="again")
     new.submit("q", 2)
-    stream.give()
+    stream.deliver()
     new.check()
 
 
-def test_late_records_of_an_earlier_board_count_nowhere(db: Database, boards: Boards) -> None:
+def test_late_records_of_a_deleted_board_count_nowhere(db: Database, boards: Boards) -> None:
     stream = Stream(db, boards)
     old = Twin.make(db, boards, id="again")
     old.submit("p", 1)
@@ -308,31 +310,33 @@ def test_late_records_of_an_earlier_board_count_nowhere(db: Database, boards: Bo
     new = Twin.make(db, boards, id="again")
     old.submit("r", 3)
     new.submit("q", 2)
-    stream.give()
+    stream.deliver()
     new.check()
 
 
-def test_an_order_that_cannot_be_counted_stops_no_other(
+def test_standings_that_cannot_be_counted_stop_no_other(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Should our own code fail on one board, all others go on, and someone is told."""
+    """If this code fails on one board, all others go on, and the failure is logged."""
     broken, sound, stream = Twin.make(db, boards), Twin.make(db, boards), Stream(db, boards)
-    follow = materialised.follow_top
+    follow = materialised.update_top
 
     def fail(*arguments: Any) -> None:
         if arguments[3] == broken.standings:
             raise IndexError("list index out of range")
         follow(*arguments)
 
-    monkeypatch.setattr("core.stream.follow_top", fail)
+    monkeypatch.setattr("core.stream.update_top", fail)
     for twin in (broken, sound):
         twin.submit("p", 1)
-    stream.give()
+    stream.deliver()
     sound.check()
     assert any("rebuild its counters" in record.getMessage() for record in caplog.records)
 
 
 @pytest.mark.parametrize("mode", CounterMode)
-def test_who_is_not_there_can_be_removed(db: Database, boards: Boards, mode: CounterMode) -> None:
+def test_a_participant_without_an_entry_can_be_removed(
+    db: Database, boards: Boards, mode: CounterMode
+) -> None:
     twin = Twin.make(db, boards, counter_mode=mode)
     twin.remove("nobody")

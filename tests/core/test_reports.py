@@ -1,4 +1,4 @@
-"""What users of other leaderboards report, each as a test of the right behaviour, under its number."""
+"""Problems that users of other leaderboards report: each a test of the right behaviour, under its number."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -17,10 +17,10 @@ from tests.support.twin import ALL_TIME, NOW, Twin, walk
 Drain = Callable[[], int]
 
 
-def test_reports_4_each_part_of_a_score_has_its_own_direction_and_none_is_kept_apart(
+def test_reports_4_each_component_has_its_own_direction_and_a_score_is_kept_whole(
     db: Database, boards: Boards, drain: Drain
 ) -> None:
-    """Most kills, then least time; the best run is kept whole, never the best parts of two."""
+    """Most kills, then least time; the best run is kept, never the best components of two."""
     parts = [ComponentInput("kills"), ComponentInput("time", ScoreKind.INTEGER, SortOrder.ASCENDING)]
     twin = Twin.make(db, boards, components=parts)
     twin.submit("a", 100, 50)
@@ -29,14 +29,14 @@ def test_reports_4_each_part_of_a_score_has_its_own_direction_and_none_is_kept_a
     twin.submit("c", 100, 60)
     drain()
     twin.check()
-    assert [(one.participant, one.score) for one in twin.oracle.top(3)] == [
+    assert [(standing.participant, standing.score) for standing in twin.oracle.top(3)] == [
         ("b", (100, 40)),
         ("a", (100, 50)),
         ("c", (100, 60)),
     ]
 
 
-def test_reports_11_the_window_around_a_participant_is_full_and_holds_every_neighbour(
+def test_reports_11_the_window_around_a_participant_is_full_and_without_gaps(
     db: Database, boards: Boards, drain: Drain
 ) -> None:
     twin = Twin.make(db, boards)
@@ -46,16 +46,16 @@ def test_reports_11_the_window_around_a_participant_is_full_and_holds_every_neig
     for number in range(9):
         window = around(db, twin.board, ALL_TIME, f"p{number}", 2)
         assert window is not None
-        without_foreign_shard = [rank.rank for rank in rank_entries(db, twin.board, ALL_TIME, window) if rank]
+        ranks = [rank.rank for rank in rank_entries(db, twin.board, ALL_TIME, window) if rank]
         first = min(max(9 - number - 2, 1), 5)
-        assert without_foreign_shard == list(range(first, first + 5))
-        assert f"p{number}" in [one.participant_id for one in window]
+        assert ranks == list(range(first, first + 5))
+        assert f"p{number}" in [found.participant_id for found in window]
 
 
-def test_reports_12_pages_neither_skip_nor_repeat_who_stands_still_and_a_tie_has_one_rank(
+def test_reports_12_pages_neither_skip_nor_repeat_unchanged_entries_and_a_tie_has_one_rank(
     db: Database, boards: Boards, drain: Drain
 ) -> None:
-    """While others come in, leave and move between one page and the next."""
+    """While other entries are added, removed and changed between one page and the next."""
     twin = Twin.make(db, boards)
     for number in range(12):
         twin.submit(f"still{number:02}", 5, at=number)
@@ -71,20 +71,20 @@ def test_reports_12_pages_neither_skip_nor_repeat_who_stands_still_and_a_tie_has
         return page
 
     for page in walk(read):  # type: ignore[arg-type]
-        seen += [one.participant_id for one in page if one.participant_id.startswith("still")]
+        seen += [found.participant_id for found in page if found.participant_id.startswith("still")]
     assert seen == [f"still{number:02}" for number in range(12)]
     drain()
     pages = list(walk(partial(entries, db, twin.board, ALL_TIME, 5)))
     tied = {
         rank.rank
         for page in pages
-        for one, rank in zip(page, rank_entries(db, twin.board, ALL_TIME, page), strict=True)
-        if one.score == (5,) and rank
+        for found, rank in zip(page, rank_entries(db, twin.board, ALL_TIME, page), strict=True)
+        if found.score == (5,) and rank
     }
     assert len(tied) == 1
 
 
-def test_reports_13_and_14_friends_have_their_rank_on_the_whole_board_and_equals_a_place_each(
+def test_reports_13_and_14_friends_have_their_rank_on_the_whole_board_and_ties_a_position_each(
     db: Database, boards: Boards, drain: Drain
 ) -> None:
     twin = Twin.make(db, boards)
@@ -92,8 +92,8 @@ def test_reports_13_and_14_friends_have_their_rank_on_the_whole_board_and_equals
         twin.submit(f"p{number}", score, at=number)
     drain()
     friends = entries_of(db, twin.board, ALL_TIME, ["p4", "p2", "p3"])
-    without_foreign_shard = [rank for rank in rank_entries(db, twin.board, ALL_TIME, friends) if rank]
-    assert [(rank.rank, rank.position) for rank in without_foreign_shard] == [(2, 3), (2, 4), (5, 5)]
+    ranks = [rank for rank in rank_entries(db, twin.board, ALL_TIME, friends) if rank]
+    assert [(rank.rank, rank.position) for rank in ranks] == [(2, 3), (2, 4), (5, 5)]
 
 
 def test_reports_22_metadata_is_edited_without_a_score_and_a_tournament_ends_now(
@@ -112,9 +112,9 @@ def test_reports_22_metadata_is_edited_without_a_score_and_a_tournament_ends_now
         before.achieved_at,
         before.rank_key,
     )
-    boards.update(twin.board.id, 1, title="being edited meanwhile")
+    boards.update(twin.board.id, 1, title="edited meanwhile")
     closed = boards.close(twin.board.id, AuditContext("referee", NOW + timedelta(minutes=1), "rain"))
     assert closed.closed
-    assert closed.title == "being edited meanwhile"
+    assert closed.title == "edited meanwhile"
     drain()
     twin.check()

@@ -1,6 +1,6 @@
-"""The state machine of boards with periods: time passes, ids come again, zones and kinds of period change.
+"""State machine of boards with periods: time passes, submission ids come again, zones and periods change.
 
-As in `test_machine`, whose deliveries of the stream it takes over: few participants, few scores, any pieces.
+It delivers the stream as `test_machine` does, and has few participants and few scores too.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from tests.support.season import Season
 
 PARTICIPANTS = ["a", "b", "a#b", "🏁"]
 ZONES = ["UTC", "Europe/Rome", "Pacific/Kiritimati", "Pacific/Pago_Pago", "Asia/Kathmandu"]
-START = datetime(2026, 3, 28, 12, tzinfo=UTC)  # clocks are put forward the day after
+START = datetime(2026, 3, 28, 12, tzinfo=UTC)  # daylight saving time begins the day after
 
 scores = st.tuples(*[st.sampled_from([-300, -1, 0, 1, 2, 300])] * 3)
 hours = st.sampled_from([0, 0, 0, 1, 13, 25, 50, 300])
@@ -37,7 +37,7 @@ kinds = st.lists(st.sampled_from(PeriodKind), min_size=1, unique=True)
 
 
 class SeasonMachine(RuleBasedStateMachine):
-    """A board's life through its periods."""
+    """Random actions on one board with periods."""
 
     def __init__(self, db: Database, stream: Stream) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class SeasonMachine(RuleBasedStateMachine):
             self._now,
             **definition | {"peak_writes_per_second": 1, "time_zone": zone, "counter_mode": mode},
         )
-        self._stream.give()
+        self._stream.deliver()
 
     @rule(
         participant=st.sampled_from(PARTICIPANTS),
@@ -79,16 +79,16 @@ class SeasonMachine(RuleBasedStateMachine):
             submission_id=name,
             bulk=bulk,
         )
-        self._stream.give(cuts)
+        self._stream.deliver(cuts)
 
-    @precondition(lambda self: self.season.told)
+    @precondition(lambda self: self.season.answers)
     @rule(which=st.integers(0, 100), bulk=st.booleans())
     def retry(self, which: int, bulk: bool) -> None:
-        told = list(self.season.told)
-        name = told[which % len(told)]
-        (participant, score, at), _, _ = self.season.told[name]
+        names = list(self.season.answers)
+        name = names[which % len(names)]
+        (participant, score, at), _, _ = self.season.answers[name]
         self.season.submit(participant, *score, now=self._now, at=at, submission_id=name, bulk=bulk)
-        self._stream.give()
+        self._stream.deliver()
 
     @rule(passed=st.sampled_from([1, 11, 23, 40, 200]))
     def time_passes(self, passed: int) -> None:
@@ -104,7 +104,7 @@ class SeasonMachine(RuleBasedStateMachine):
 
     @rule(back=st.integers(1, 40), cuts=st.lists(st.integers(1, 40), max_size=3))
     def deliver_again(self, back: int, cuts: Sequence[int]) -> None:
-        self._stream.give(cuts, back)
+        self._stream.deliver(cuts, back)
 
     @invariant()
     def every_read_agrees(self) -> None:
@@ -116,7 +116,7 @@ class SeasonMachine(RuleBasedStateMachine):
             self.season.check()
 
 
-def play(lean: Database, boards: Boards, examples: int) -> None:
+def run_machine(lean: Database, boards: Boards, examples: int) -> None:
     run_state_machine_as_test(
         cast("type[SeasonMachine]", partial(SeasonMachine, lean, Stream(lean, boards))),
         settings=settings(
@@ -130,12 +130,12 @@ def play(lean: Database, boards: Boards, examples: int) -> None:
     )
 
 
-def test_a_board_with_periods_agrees_with_the_oracle_all_its_life(lean: Database, boards: Boards) -> None:
-    play(lean, boards, 6)
+def test_a_board_with_periods_agrees_with_the_oracle_after_each_step(lean: Database, boards: Boards) -> None:
+    run_machine(lean, boards, 6)
 
 
 @pytest.mark.thorough
-def test_many_boards_with_periods_agree_with_the_oracle_all_their_lives(
+def test_many_boards_with_periods_agree_with_the_oracle_after_each_step(
     lean: Database, boards: Boards
 ) -> None:
-    play(lean, boards, 80)
+    run_machine(lean, boards, 80)

@@ -26,27 +26,27 @@ RULES: dict[str, dict[str, Any]] = {
 }
 
 
-def live_a_year(db: Database, boards: Boards, drain: Callable[[], int], zone: str, submissions: int) -> None:
+def run_year(db: Database, boards: Boards, drain: Callable[[], int], zone: str, submissions: int) -> None:
     chance = random.Random(f"{zone} {submissions}")
     season = Season.make(
         db, Boards(db, 0), YEAR, id="year", time_zone=zone, peak_writes_per_second=1, **RULES[zone]
     )
     width = len(season.board.components)
-    ids: list[tuple[str, tuple[Any, ...]]] = []
-    # Some at a time, around a day's end or not, so that they meet in its periods; and all the year round.
+    answered: list[tuple[str, tuple[str, tuple[int, ...], datetime | None]]] = []
+    # In groups within 30 hours, so that several fall into one day; spread over the year.
     moments = [YEAR + chance.random() * timedelta(days=365) for _ in range(submissions // 5)]
     times = sorted(chance.choice(moments) + chance.random() * timedelta(hours=30) for _ in range(submissions))
     for number, now in enumerate(times):
         at = now - timedelta(hours=chance.choice(LATENESS), seconds=chance.randrange(3600))
-        attempt = (chance.choice("abc"), *(chance.randrange(-300, 300) for _ in range(width)))
+        participant, score = chance.choice("abc"), tuple(chance.randrange(-300, 300) for _ in range(width))
         given_at = chance.choice([at, at, None])
         name = f"{number}" if chance.random() < 0.3 else None
-        season.submit(*attempt, now=now, at=given_at, submission_id=name)
-        if name in season.told:
-            ids.append((name, (attempt, given_at)))
-        if ids and chance.random() < 0.2:
-            again, (attempt, given_at) = chance.choice(ids)
-            season.submit(*attempt, now=now, at=given_at, submission_id=again)
+        season.submit(participant, *score, now=now, at=given_at, submission_id=name)
+        if name in season.answers:
+            answered.append((name, (participant, score, given_at)))
+        if answered and chance.random() < 0.2:
+            name, (participant, score, given_at) = chance.choice(answered)
+            season.submit(participant, *score, now=now, at=given_at, submission_id=name)
     drain()
     kinds = {
         kind: [key for key in season.twins if key.startswith(kind)] for kind in ("daily", "weekly", "monthly")
@@ -62,7 +62,7 @@ def live_a_year(db: Database, boards: Boards, drain: Callable[[], int], zone: st
 def test_a_year_of_four_kinds_of_period_agrees_with_the_oracle(
     lean: Database, boards: Boards, drain: Callable[[], int], zone: str
 ) -> None:
-    live_a_year(lean, boards, drain, zone, 50)
+    run_year(lean, boards, drain, zone, 50)
 
 
 @pytest.mark.thorough
@@ -70,4 +70,4 @@ def test_a_year_of_four_kinds_of_period_agrees_with_the_oracle(
 def test_a_full_year_of_four_kinds_of_period_agrees_with_the_oracle(
     lean: Database, boards: Boards, drain: Callable[[], int], zone: str
 ) -> None:
-    live_a_year(lean, boards, drain, zone, 700)
+    run_year(lean, boards, drain, zone, 700)

@@ -1,8 +1,8 @@
-"""ministack, with what AWS does and it does not; run in an environment of its own.
+"""ministack, completed where it differs from AWS; runs in an environment of its own.
 
-From AWS's documentation: a resolver is told the IAM identity of a signed request; AWSJSON is parsed on the
-way in and written on the way out; events of a stream's mapping with a tumbling window name their shard; an
-alarm is described as it was put.
+From AWS's documentation: resolvers get the IAM identity of a signed request; AWSJSON is parsed on the way in
+and written on the way out; a stream mapping with a tumbling window names the shard in its events; alarms are
+described as they were put; events of an HTTP API hold the stage's variables.
 """
 
 import json
@@ -13,14 +13,14 @@ from xml.sax.saxutils import escape
 from graphql import GraphQLSchema
 from ministack.app import main
 from ministack.core import appsync_graphql
-from ministack.services import appsync, cloudwatch, lambda_svc
+from ministack.services import apigateway, appsync, cloudwatch, lambda_svc
 
 IDENTITY = {"accountId": "000000000000", "userArn": "arn:aws:iam::000000000000:user/operator"}
 WINDOW = "TumblingWindowInSeconds"
 
 
 def identify() -> None:
-    """Give resolvers the identity of who signed."""
+    """Pass the signer's identity to resolvers."""
     make_context = appsync._js_ctx
 
     def with_identity(
@@ -35,7 +35,7 @@ def identify() -> None:
 
 
 def parse_json() -> None:
-    """Make AWSJSON what it is on AWS."""
+    """Parse and write AWSJSON as AWS does."""
     build = appsync_graphql.build_api_schema
 
     def with_json(api_id: str, sdl: str) -> GraphQLSchema:
@@ -50,7 +50,7 @@ def parse_json() -> None:
 
 
 def name_shards() -> None:
-    """Keep a mapping's window, and put the shard into its events."""
+    """Keep a mapping's window and put the shard into its events."""
     create, update, execute = lambda_svc._create_esm, lambda_svc._update_esm, lambda_svc._execute_function
 
     def keep(answer: Any, data: dict[str, Any]) -> Any:
@@ -71,8 +71,22 @@ def name_shards() -> None:
     lambda_svc._execute_function = with_shard
 
 
+def pass_stage_variables() -> None:
+    """Put the stage's variables into an HTTP API's events."""
+    execute = lambda_svc._execute_function_with_config_scope
+
+    def with_variables(record: Any, event: Any, *rest: Any, **named: Any) -> Any:
+        context = event.get("requestContext") if isinstance(event, dict) else None
+        if context and "apiId" in context:  # else it is no event of an API
+            variables = apigateway._get_stage_variables(context["apiId"], context["stage"])
+            event = {**event, "stageVariables": variables}
+        return execute(record, event, *rest, **named)
+
+    lambda_svc._execute_function_with_config_scope = with_variables
+
+
 def describe_alarms() -> None:
-    """Add what the XML form of an alarm's description leaves out."""
+    """Add what the XML description of an alarm leaves out."""
     describe = cloudwatch._describe_alarms
 
     def in_full(*arguments: Any) -> Any:
@@ -105,5 +119,6 @@ if __name__ == "__main__":
     identify()
     parse_json()
     name_shards()
+    pass_stage_variables()
     describe_alarms()
     main()

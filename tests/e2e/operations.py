@@ -1,4 +1,4 @@
-"""What a client does with the API, in order; the same operations run on AppSync and on the local server."""
+"""A client's operations in order, run on AppSync and on the local server alike."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -41,7 +41,7 @@ SUBMIT = (
 
 
 class Operation(NamedTuple):
-    """A query and its variables; the key says who asks."""
+    """A query and its variables, signed with IAM or sent with an API key."""
 
     name: str
     query: str

@@ -1,11 +1,11 @@
-"""Two stacks on the emulator, made by Terraform: one to drive, and one beside it in the same account."""
+"""Two stacks that Terraform makes on the emulator: one to drive, one beside it in the same account."""
 
 import json
 import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,9 @@ EMULATOR = ROOT / "build/emulator/bin/python"
 REGION = "eu-west-1"
 FIRST = """
   deletion_protection = false
-  http_authorization  = "NONE"
+  http                = { authorization = "NONE" }
 """
-# Nearly every variable but the stack's name: none may replace a table.
+# Nearly every variable except the name: none may replace a table.
 CHANGED = """
   deletion_protection    = false
   point_in_time_recovery = false
@@ -40,7 +40,6 @@ CHANGED = """
   introspection          = false
   query_depth_limit      = 12
   resolver_count_limit   = 5000
-  http_authorization     = "DISABLED"
   stream                 = { batch_window = 1 }
 """
 # Planned and not applied: the emulator has no autoscaling.
@@ -51,7 +50,7 @@ PROVISIONED = """
     boards   = { read_min = 1, read_max = 10, write_min = 1, write_max = 10 }
   }
 """
-# The second stack has what the first has not.
+# The second stack uses the options that the first does not.
 CONFIGURATION = """
 module "stack" {
   source      = "../../infra"
@@ -63,12 +62,12 @@ module "beside" {
   source              = "../../infra"
   name_prefix         = "second"
   deletion_protection = false
-  http_authorization  = "AWS_IAM"
+  http                = { authorization = "AWS_IAM" }
   tracing             = true
   waf_rate_limit      = 1000
   architecture        = "x86_64"
   tags                = { team = "games" }
-  api_keys            = { web = "2099-01-01T00:00:00Z" }
+  api_keys            = { web = 30 }
 }
 
 output "stack" {
@@ -97,7 +96,7 @@ class Stack:
         }
 
     def prepare(self) -> None:
-        """Start from nothing, in a folder of this checkout: the configuration refers to ours."""
+        """Start without state, in a folder of this checkout that the configuration can refer from."""
         WORK.mkdir(parents=True, exist_ok=True)
         for left in WORK.glob("*.tfstate*"):
             left.unlink()
@@ -105,22 +104,27 @@ class Stack:
         self._run([str(ROOT / "scripts/terraform-init"), str(WORK)])
 
     def configure(self, variables: str) -> None:
-        """Write the configuration, with these variables of the first stack."""
+        """Write the configuration with these variables of the first stack."""
         (WORK / "main.tf").write_text(CONFIGURATION % variables)
 
     def terraform(self, *arguments: str, expect: int = 0) -> str:
-        """Run Terraform; give what it printed."""
+        """Run Terraform; return its output."""
         return self._run(["terraform", f"-chdir={WORK}", *arguments], expect)
 
-    def outputs(self, of: str) -> dict[str, Any]:
-        """Give a stack's outputs."""
-        outputs: dict[str, Any] = json.loads(self.terraform("output", "-json", of))
+    def outputs(self, name: str) -> dict[str, Any]:
+        """Return a stack's outputs."""
+        outputs: dict[str, Any] = json.loads(self.terraform("output", "-json", name))
         return outputs
 
-    def client(self, of: dict[str, Any], *, key: str | None = None) -> "GraphQL":
-        """Open a client: with an API key, or signing as IAM."""
-        url = f"{self.endpoint}/v1/apis/{of['api_id']}/graphql"
-        return GraphQL(url, {"x-api-key": key} if key else {}, None if key else SignedByIam())
+    def http_client(self, outputs: dict[str, Any], *, sign: bool) -> "GraphQL":
+        """Return a client of the plain HTTP endpoint."""
+        url = f"{self.endpoint}/_aws/execute-api/{outputs['http_api_id']}/$default/graphql"
+        return GraphQL(url, {}, SignedByIam("execute-api") if sign else None)
+
+    def client(self, outputs: dict[str, Any], *, key: str | None = None) -> "GraphQL":
+        """Return a client that sends an API key, or else signs with IAM."""
+        url = f"{self.endpoint}/v1/apis/{outputs['api_id']}/graphql"
+        return GraphQL(url, {"x-api-key": key} if key else {}, None if key else SignedByIam("appsync"))
 
     def _run(self, command: list[str], expect: int = 0) -> str:
         done = subprocess.run(command, env=self._environment, capture_output=True, text=True, check=False)
@@ -129,13 +133,16 @@ class Stack:
 
 
 class SignedByIam(httpx.Auth):
-    """Signs requests for AppSync as AWS's clients do."""
+    """Sign requests for a service as AWS's clients do."""
 
     requires_request_body = True
 
-    def auth_flow(self, request: httpx.Request) -> Iterator[httpx.Request]:
+    def __init__(self, service: str) -> None:
+        self._signer = SigV4Auth(Credentials("test", "test"), service, REGION)
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response]:
         signed = AWSRequest(request.method, str(request.url), data=request.content)
-        SigV4Auth(Credentials("test", "test"), "appsync", REGION).add_auth(signed)
+        self._signer.add_auth(signed)
         request.headers.update(dict(signed.headers))
         yield request
 
@@ -147,7 +154,7 @@ class GraphQL:
         self._client = Client(transport=HTTPXTransport(url, headers=headers, auth=auth, timeout=60))
 
     def ask(self, query: str, **variables: Any) -> dict[str, Any]:
-        """Give the whole response."""
+        """Return the whole response."""
         request = gql(query)
         request.variable_values = variables
         try:
@@ -159,7 +166,7 @@ class GraphQL:
 
 @contextmanager
 def emulated(log: Path) -> Iterator[Stack]:
-    """Run the emulator on a free port, for the length of the block."""
+    """Run the emulator on a free port while the block runs."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

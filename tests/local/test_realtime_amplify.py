@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from local.engine import free_port
+from local.stack.engine import free_port
 from tests.support import browser
 from tests.support.live import FIELDS, PUBLISH, WATCH, change
 
@@ -27,7 +27,7 @@ CREATE = "mutation ($input: CreateLeaderboardInput!) { createLeaderboard(input: 
 
 
 def write_certificate(folder: Path) -> tuple[Path, Path]:
-    """Make a certificate that nobody vouches for, as a developer would."""
+    """Make a self-signed certificate, as a developer would."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.datetime.now(datetime.UTC)
@@ -53,7 +53,7 @@ def write_certificate(folder: Path) -> tuple[Path, Path]:
 
 @dataclass
 class Stack:
-    """A running stack, on ports and a data folder that it keeps when it is started again."""
+    """A running stack that keeps its ports and data folder over a restart."""
 
     folder: Path
     port: int
@@ -140,8 +140,8 @@ def acknowledged(name: str) -> str:
     return f"any(one.get('who') == {name!r} for one in acks)"
 
 
-def test_subscriptions_live_and_die_by_themselves_on_one_socket(stack: Stack, page: browser.Page) -> None:
-    """amplify-js#14947, #8370: none that is refused ends its siblings, nor does the hundred and first."""
+def test_subscriptions_on_one_socket_are_independent(stack: Stack, page: browser.Page) -> None:
+    """amplify-js#14947, #8370: a refused one ends no other, nor does the hundred and first."""
     subscribe(page, "ann")
     page.until_heard("ann", acknowledged("ann"))
     stack.publish(change("ann"))
@@ -161,7 +161,7 @@ def test_subscriptions_live_and_die_by_themselves_on_one_socket(stack: Stack, pa
     subscribe(page, "late")
     assert "MaxSubscriptionsReachedError" in page.until_heard("late", "errors")["errors"][0]
     page.call("unsubscribe", "p0")
-    for at in range(20):  # Amplify sends the stop in its own time
+    for at in range(20):  # Amplify sends the stop with a delay
         later = f"later{at}"
         subscribe(page, later)
         if not page.until_heard(later, f"errors or {acknowledged(later)}")["errors"]:
@@ -174,10 +174,10 @@ def test_subscriptions_live_and_die_by_themselves_on_one_socket(stack: Stack, pa
     assert (heard["errors"], heard["sockets"]) == ([], 1)
 
 
-def test_a_page_hears_that_others_pushed_someone_out_of_the_top(
+def test_a_page_is_notified_when_others_push_someone_out_of_the_top(
     stack: Stack, page: browser.Page, record_property: Callable[[str, object], None]
 ) -> None:
-    """From a submission through the stream and the publisher to the browser."""
+    """From the submission over the stream and the publisher to the browser."""
     buckets = [{"name": "Top 2", "to": 2}, {"name": "The rest"}]
     stack.ask(CREATE, input={"id": "race", "rankBuckets": buckets})
     submit = "mutation ($inputs: [SubmitScoreInput!]!) { submitScores(inputs: $inputs) { errorType } }"
@@ -194,8 +194,8 @@ def test_a_page_hears_that_others_pushed_someone_out_of_the_top(
     heard = page.until_heard("gil", f"len(events) > {before}")
     record_property("seconds from the submission to the browser", time.monotonic() - start)
     event = heard["events"][-1]["onRankBucketChange"]
-    told = ("previousBucket", "bucket", "previousRank", "rank", "cause")
-    assert [event[name] for name in told] == ["Top 2", "The rest", 2, 3, "OTHERS"]
+    names = ("previousBucket", "bucket", "previousRank", "rank", "cause")
+    assert [event[name] for name in names] == ["Top 2", "The rest", 2, 3, "OTHERS"]
     asked = page.call("ask", query, {})["data"]["leaderboard"]["entry"]["rank"]
     assert asked == {"rank": 3, "total": 3, "bucket": {"name": "The rest"}}
 
@@ -205,7 +205,7 @@ def score(board: str, participant: str, value: int) -> dict[str, str]:
 
 
 @pytest.mark.thorough
-def test_a_participant_with_a_token_submits_and_hears(stack: Stack, page: browser.Page) -> None:
+def test_a_participant_with_a_token_subscribes(stack: Stack, page: browser.Page) -> None:
     signed_in = {"authMode": "lambda", "authToken": stack.token("ann")}
     subscribe(page, "ann", **signed_in)
     page.until_heard("ann", acknowledged("ann"))
@@ -217,8 +217,8 @@ def test_a_participant_with_a_token_submits_and_hears(stack: Stack, page: browse
 
 
 @pytest.mark.thorough
-def test_a_wrong_key_is_told_so(stack: Stack, page: browser.Page) -> None:
-    """amplify-flutter#584: no ack, and no second try with the same key."""
+def test_a_wrong_key_gets_an_error(stack: Stack, page: browser.Page) -> None:
+    """amplify-flutter#584: no ack, and no retry with the same key."""
     page.call("configure", f"https://localhost:{stack.tls_port}/graphql", "guess")
     subscribe(page, "ann")
     heard = page.until_heard("ann", "errors")
@@ -226,8 +226,10 @@ def test_a_wrong_key_is_told_so(stack: Stack, page: browser.Page) -> None:
 
 
 @pytest.mark.thorough
-def test_who_was_cut_off_comes_back_and_knows_the_truth(stack: Stack, page: browser.Page) -> None:
-    """What happened while the server was away, no event tells: subscribed again, the client asks."""
+def test_a_client_that_was_cut_off_subscribes_again_and_queries_the_rank(
+    stack: Stack, page: browser.Page
+) -> None:
+    """No event says what happened while the server was down, so the client queries once it is back."""
     submit = "mutation ($input: SubmitScoreInput!) { submitScore(input: $input) { accepted } }"
     subscribe(page, "eve")
     page.until_heard("eve", acknowledged("eve"))

@@ -19,7 +19,7 @@ from gql.transport.exceptions import TransportConnectionFailed, TransportQueryEr
 from gql.transport.websockets import WebsocketsTransport
 
 from core.boards import Boards
-from local.engine import Engine
+from local.stack.engine import Engine
 from tests.support.live import PUBLISH, WATCH, WATCH_TOP, Live, change, live_alone, token, top_change
 
 Transport = Callable[[Live, str], SubscriptionTransportBase]
@@ -33,7 +33,7 @@ def server(engine: Engine) -> Iterator[Live]:
 
 
 def appsync(server: Live, who: str) -> SubscriptionTransportBase:
-    """gql as on AWS: with a key, or a token for whom no key is named after."""
+    """gql as on AWS: with a key or, for a participant, with a token."""
     auth: AppSyncAuthentication = (
         AppSyncApiKeyAuthentication(server.host, who)
         if who in ("public", "admin")
@@ -47,7 +47,7 @@ def credentials(who: str) -> dict[str, str]:
 
 
 def transport_ws(server: Live, who: str) -> SubscriptionTransportBase:
-    """As a browser must: it can set no headers."""
+    """As a browser, which cannot set headers."""
     return WebsocketsTransport(
         f"ws://{server.host}/graphql", init_payload=credentials(who), subprotocols=["graphql-transport-ws"]
     )
@@ -76,27 +76,27 @@ def watch(
     return session.subscribe(GraphQLRequest(WATCH, variable_values={"board": board, "who": who}))
 
 
-async def until_listening(server: Live, subscriptions: int) -> None:
+async def wait_for_subscriptions(server: Live, subscriptions: int) -> None:
     async with asyncio.timeout(10):
         while server.hub.count() < subscriptions:
             await asyncio.sleep(0.01)
 
 
-async def listen(events: AsyncGenerator[dict[str, Any], None], wanted: int = 1) -> list[dict[str, Any]]:
-    """Give so many events, and stop."""
+async def receive(events: AsyncGenerator[dict[str, Any], None], wanted: int = 1) -> list[dict[str, Any]]:
+    """Return this many events, and stop."""
     async with aclosing(events):
         return [await anext(events) for _ in range(wanted)]
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("who", ["public", "admin", "ann"])
-def test_events_reach_those_who_asked_in_order(server: Live, transport: Transport, who: str) -> None:
+def test_events_reach_their_subscribers_in_order(server: Live, transport: Transport, who: str) -> None:
     async def run() -> None:
         async with connected(transport(server, who)) as session, asyncio.timeout(20):
-            ann = asyncio.create_task(listen(watch(session, "ann"), 30))
-            bob = asyncio.create_task(listen(watch(session, "bob")))
-            top = asyncio.create_task(listen(session.subscribe(GraphQLRequest(WATCH_TOP))))
-            await until_listening(server, 3)
+            ann = asyncio.create_task(receive(watch(session, "ann"), 30))
+            bob = asyncio.create_task(receive(watch(session, "bob")))
+            top = asyncio.create_task(receive(session.subscribe(GraphQLRequest(WATCH_TOP))))
+            await wait_for_subscriptions(server, 3)
             for version in range(30):
                 await asyncio.to_thread(server.publish, change("ann", version))
             await asyncio.to_thread(server.publish, change("bob"))
@@ -106,44 +106,44 @@ def test_events_reach_those_who_asked_in_order(server: Live, transport: Transpor
             assert await top == [{"onTopChange": top_change()}]
 
     asyncio.run(run())
-    server.until_nobody_listens()
+    server.wait_for_no_subscriptions()
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("board", ["none", "closed"])
-def test_no_one_but_admin_can_subscribe_to_what_is_closed_to_clients(
+def test_only_admin_can_subscribe_to_a_board_closed_to_clients(
     server: Live, transport: Transport, board: str
 ) -> None:
-    """aws-appsync-community#86; and a sibling on the same connection lives on."""
+    """aws-appsync-community#86; another subscription on the same connection goes on."""
 
     async def run() -> None:
         for who in ("public", "ann"):
             async with connected(transport(server, who)) as session, asyncio.timeout(20):
-                sibling = asyncio.create_task(listen(watch(session, "ann")))
-                await until_listening(server, 1)
+                other = asyncio.create_task(receive(watch(session, "ann")))
+                await wait_for_subscriptions(server, 1)
                 with pytest.raises(TransportQueryError, match=f"there is no leaderboard '{board}'"):
-                    await listen(watch(session, "ann", board))
+                    await receive(watch(session, "ann", board))
                 await asyncio.to_thread(server.publish, change("ann"))
-                assert await sibling == [{"onRankBucketChange": change("ann")}]
-            await asyncio.to_thread(server.until_nobody_listens)
+                assert await other == [{"onRankBucketChange": change("ann")}]
+            await asyncio.to_thread(server.wait_for_no_subscriptions)
 
     asyncio.run(run())
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_admin_can(server: Live, transport: Transport) -> None:
+def test_admin_can_subscribe_to_a_board_closed_to_clients(server: Live, transport: Transport) -> None:
     async def run() -> None:
         async with connected(transport(server, "admin")) as session, asyncio.timeout(20):
-            heard = asyncio.create_task(listen(watch(session, "ann", "closed")))
-            await until_listening(server, 1)
+            event = asyncio.create_task(receive(watch(session, "ann", "closed")))
+            await wait_for_subscriptions(server, 1)
             await asyncio.to_thread(server.publish, change("ann", leaderboardId="closed"))
-            assert (await heard)[0]["onRankBucketChange"]["leaderboardId"] == "closed"
+            assert (await event)[0]["onRankBucketChange"]["leaderboardId"] == "closed"
 
     asyncio.run(run())
-    server.until_nobody_listens()
+    server.wait_for_no_subscriptions()
 
 
-def test_who_is_not_known_is_not_let_in(server: Live) -> None:
+def test_a_client_without_valid_credentials_cannot_connect(server: Live) -> None:
     async def run(transport: SubscriptionTransportBase) -> None:
         async with connected(transport):
             pass
@@ -162,7 +162,7 @@ def test_who_is_not_known_is_not_let_in(server: Live) -> None:
 
 
 def test_queries_and_refusals_over_graphql_transport_ws(server: Live) -> None:
-    """Every operation runs there; an error carries its word as an extension, and nothing of our inside."""
+    """Every operation runs there; an error has its type as an extension, and no internals."""
 
     async def run() -> None:
         async with connected(transport_ws(server, "public")) as session, asyncio.timeout(20):
@@ -181,7 +181,7 @@ def test_queries_and_refusals_over_graphql_transport_ws(server: Live) -> None:
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_our_own_failure_says_nothing_of_our_inside(
+def test_an_internal_error_shows_no_internals(
     server: Live, transport: Transport, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: object) -> None:
@@ -189,16 +189,16 @@ def test_our_own_failure_says_nothing_of_our_inside(
 
     async def run() -> None:
         async with connected(transport(server, "public")) as session, asyncio.timeout(20):
-            sibling = asyncio.create_task(listen(watch(session, "ann")))
-            await until_listening(server, 1)
+            other = asyncio.create_task(receive(watch(session, "ann")))
+            await wait_for_subscriptions(server, 1)
             monkeypatch.setattr(Boards, "get_many", fail)
             with pytest.raises(TransportQueryError) as failed:
-                await listen(watch(session, "bob"))
+                await receive(watch(session, "bob"))
             assert "Something went wrong on our side" in str(failed.value)
             assert "secret" not in str(failed.value.errors)
             await asyncio.to_thread(server.publish, change("ann"))
-            assert await sibling == [{"onRankBucketChange": change("ann")}]
+            assert await other == [{"onRankBucketChange": change("ann")}]
 
     asyncio.run(run())
     assert "secret" in caplog.text
-    server.until_nobody_listens()
+    server.wait_for_no_subscriptions()

@@ -1,4 +1,4 @@
-"""AppSync's real-time protocol, message by message, as its documentation and its clients' reports have it."""
+"""AppSync's real-time protocol, message by message, after its documentation and its clients' bug reports."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ import pytest
 
 from core.boards import Boards
 from core.storage.database import Database
-from local.engine import Engine
+from local.stack.engine import Engine
 from tests.support.live import (
     FIELDS,
     PUBLIC,
@@ -36,7 +36,7 @@ def server(engine: Engine) -> Iterator[Live]:
 
 
 def talk(server: Live, script: Callable[[Socket], Awaitable[None]], **opened: Any) -> None:
-    """Open a connection, wait for its ack, and run a script on it; all is forgotten afterwards."""
+    """Open a connection, wait for its ack, and run a script on it. No subscription is left afterwards."""
 
     async def run() -> None:
         async with Socket.open(server, **opened) as socket:
@@ -44,23 +44,23 @@ def talk(server: Live, script: Callable[[Socket], Awaitable[None]], **opened: An
             await script(socket)
 
     asyncio.run(run())
-    server.until_nobody_listens()
+    server.wait_for_no_subscriptions()
 
 
-async def tell(server: Live, event: dict[str, Any], selected: str = FIELDS) -> None:
+async def publish(server: Live, event: dict[str, Any], selected: str = FIELDS) -> None:
     await asyncio.to_thread(server.publish, event, selected)
 
 
-async def hears_nothing(socket: Socket) -> None:
-    """What was published before this is answered, or will never come."""
+async def receives_nothing(socket: Socket) -> None:
+    """The answer to this message comes after all events that were published before it."""
     await socket.send({"type": "anything else"})
     assert (await socket.receive())["type"] == "error"
 
 
 @pytest.mark.parametrize("path", ["/graphql", "/graphql/realtime"])
 @pytest.mark.parametrize("form", ["query", "escaped query", "subprotocol", "headers"])
-def test_each_way_to_bring_credentials(server: Live, path: str, form: str) -> None:
-    # "?>" and "~~~" make base64 that has "+" and "/" in it.
+def test_each_way_to_send_credentials(server: Live, path: str, form: str) -> None:
+    # "?>" and "~~~" make base64 with "+" and "/" in it.
     headers = PUBLIC | {"x-amz-date": "?>~~~?>>>~~"}
 
     async def script(socket: Socket) -> None:
@@ -73,14 +73,14 @@ def test_each_way_to_bring_credentials(server: Live, path: str, form: str) -> No
 def test_an_event_from_publish_to_data_to_complete(server: Live) -> None:
     async def script(socket: Socket) -> None:
         assert await socket.start("1", board="board", who="ann") == {"type": "start_ack", "id": "1"}
-        await tell(server, change("bob"))
-        await tell(server, change("ann", leaderboardId="other"))
-        await tell(server, change("ann"))
-        told = {"data": {"onRankBucketChange": change("ann")}}
-        assert await socket.receive() == {"type": "data", "id": "1", "payload": told}
+        await publish(server, change("bob"))
+        await publish(server, change("ann", leaderboardId="other"))
+        await publish(server, change("ann"))
+        payload = {"data": {"onRankBucketChange": change("ann")}}
+        assert await socket.receive() == {"type": "data", "id": "1", "payload": payload}
         assert await socket.stop("1") == {"type": "complete", "id": "1"}
-        await tell(server, change("ann", 2))
-        await hears_nothing(socket)
+        await publish(server, change("ann", 2))
+        await receives_nothing(socket)
         assert await socket.start("1", board="board", who="ann") == {"type": "start_ack", "id": "1"}
 
     talk(server, script)
@@ -95,7 +95,7 @@ def test_what_is_published_right_after_start_ack_arrives(server: Live) -> None:
                 "type": "start_ack",
                 "id": str(at),
             }
-            await tell(server, change(version=at))
+            await publish(server, change(version=at))
             message = await socket.receive()
             assert message["id"] == str(at)
             assert message["payload"]["data"]["onRankBucketChange"]["version"] == str(at)
@@ -115,8 +115,8 @@ def test_what_is_published_right_after_start_ack_arrives(server: Live) -> None:
         (", period: $period", {"period": "all-time"}, {"all-time"}),
     ],
 )
-def test_an_argument_left_out_matches_all_and_null_matches_null_alone(
-    server: Live, written: str, given: dict[str, str | None], periods: set[str]
+def test_an_omitted_argument_matches_everything_and_null_only_null(
+    server: Live, written: str, given: dict[str, Any], periods: set[str]
 ) -> None:
     """aws-mobile-appsync-sdk-js#241, aws-appsync-community#36."""
     declared = "($period: String)" if "$" in written else ""
@@ -127,44 +127,45 @@ def test_an_argument_left_out_matches_all_and_null_matches_null_alone(
 
     async def script(socket: Socket) -> None:
         assert (await socket.start("1", query, **given))["type"] == "start_ack"
-        heard = set()
+        received = set()
         for period in ("all-time", "daily-2026-11-30"):
-            await tell(server, change(period=period))
+            await publish(server, change(period=period))
         for _ in periods:
-            heard.add((await socket.receive())["payload"]["data"]["onRankBucketChange"]["period"])
-        await hears_nothing(socket)
-        assert heard == periods
+            received.add((await socket.receive())["payload"]["data"]["onRankBucketChange"]["period"])
+        await receives_nothing(socket)
+        assert received == periods
 
     talk(server, script)
 
 
 def test_an_alias_in_the_publishing_mutation_loses_its_field(server: Live) -> None:
-    """aws-appsync-community#160: what was rank is null, and nobody knows it as rank."""
+    """aws-appsync-community#160: the field is null, and its alias reaches nobody."""
 
     async def script(socket: Socket) -> None:
         assert (await socket.start("1", board="board", who="ann"))["type"] == "start_ack"
-        await tell(server, change(), FIELDS.replace("previousRank", "before: previousRank"))
+        await publish(server, change(), FIELDS.replace("previousRank", "before: previousRank"))
         event = (await socket.receive())["payload"]["data"]["onRankBucketChange"]
         assert event == change() | {"previousRank": None}
 
     talk(server, script)
 
 
-def test_a_field_that_the_publishing_mutation_left_out_fails_the_event(server: Live) -> None:
-    """amplify-category-api#1338: a missing field that must not be null makes the whole event null."""
+def test_a_required_field_that_the_publishing_mutation_left_out_fails_the_event(server: Live) -> None:
+    """amplify-category-api#1338: the missing field makes the whole event null."""
 
     async def script(socket: Socket) -> None:
         assert (await socket.start("1", board="board", who="ann"))["type"] == "start_ack"
         query = WATCH.replace(FIELDS, "rank previousRank")
         assert (await socket.start("2", query, board="board", who="ann"))["type"] == "start_ack"
-        await tell(server, change(), "leaderboardId participantId rank")
-        heard = {message["id"]: message["payload"] for message in [await socket.receive() for _ in range(2)]}
-        assert heard["2"] == {"data": {"onRankBucketChange": {"rank": 4, "previousRank": None}}}
-        assert heard["1"]["data"] == {"onRankBucketChange": None}
-        assert heard["1"]["errors"][0]["message"].startswith("Cannot return null for non-nullable field")
-        await tell(server, change())  # and the next one comes
-        told = [await socket.receive() for _ in range(2)]
-        assert [one["payload"]["data"]["onRankBucketChange"]["rank"] for one in told] == [4, 4]
+        await publish(server, change(), "leaderboardId participantId rank")
+        messages = [await socket.receive() for _ in range(2)]
+        payloads = {message["id"]: message["payload"] for message in messages}
+        assert payloads["2"] == {"data": {"onRankBucketChange": {"rank": 4, "previousRank": None}}}
+        assert payloads["1"]["data"] == {"onRankBucketChange": None}
+        assert payloads["1"]["errors"][0]["message"].startswith("Cannot return null for non-nullable field")
+        await publish(server, change())  # and the next one arrives
+        messages = [await socket.receive() for _ in range(2)]
+        assert [message["payload"]["data"]["onRankBucketChange"]["rank"] for message in messages] == [4, 4]
 
     talk(server, script)
 
@@ -182,12 +183,14 @@ def test_a_subscription_by_alias_moves_to_the_next_period_by_itself(server: Live
         assert (await socket.start("rank", rank, board="days", who="ann"))["type"] == "start_ack"
         for version, period in enumerate((today, over, tomorrow)):
             await asyncio.to_thread(server.publish_top, top_change(version=str(version), **period))
-            await tell(server, change(version=version, **period))
-        heard = [await socket.receive() for _ in range(4)]
-        found = {(one["id"], next(iter(one["payload"]["data"].values()))["period"]) for one in heard}
-        assert found == {(id_, period["period"]) for id_ in ("top", "rank") for period in (today, tomorrow)}
-        assert {next(iter(one["payload"]["data"].values()))["version"] for one in heard} == {"0", "2"}
-        await hears_nothing(socket)
+            await publish(server, change(version=version, **period))
+        messages = [await socket.receive() for _ in range(4)]
+        events = [(each["id"], next(iter(each["payload"]["data"].values()))) for each in messages]
+        assert {(id_, event["period"]) for id_, event in events} == {
+            (id_, period["period"]) for id_ in ("top", "rank") for period in (today, tomorrow)
+        }
+        assert {event["version"] for _, event in events} == {"0", "2"}
+        await receives_nothing(socket)
 
     talk(server, script)
 
@@ -197,8 +200,8 @@ def test_an_argument_that_the_publishing_mutation_did_not_select_matches_nothing
 
     async def script(socket: Socket) -> None:
         assert (await socket.start("1", board="board", who="ann"))["type"] == "start_ack"
-        await tell(server, change(), FIELDS.replace("participantId", ""))
-        await hears_nothing(socket)
+        await publish(server, change(), FIELDS.replace("participantId", ""))
+        await receives_nothing(socket)
 
     talk(server, script)
 
@@ -222,13 +225,13 @@ def test_the_hundred_and_first_subscription_is_refused_until_another_stops(serve
         }
         assert (await socket.stop("0"))["type"] == "complete"
         assert (await socket.start("100", board="board", who="ann"))["type"] == "start_ack"
-        await tell(server, change("p99"))
+        await publish(server, change("p99"))
         assert (await socket.receive())["id"] == "99"
 
     talk(server, script)
 
 
-def test_an_id_that_is_in_use_is_refused_and_its_first_subscription_lives_on(server: Live) -> None:
+def test_an_id_in_use_is_refused_and_its_first_subscription_goes_on(server: Live) -> None:
     """amplify-js#12818."""
 
     async def script(socket: Socket) -> None:
@@ -238,8 +241,8 @@ def test_an_id_that_is_in_use_is_refused_and_its_first_subscription_lives_on(ser
         assert refused["payload"]["errors"] == [
             {"errorType": "DuplicatedOperationError", "message": "Duplicated operation with id 1"}
         ]
-        await tell(server, change("bob"))
-        await tell(server, change("ann"))
+        await publish(server, change("bob"))
+        await publish(server, change("ann"))
         message = await socket.receive()
         assert message["payload"]["data"]["onRankBucketChange"]["participantId"] == "ann"
 
@@ -258,7 +261,7 @@ def test_an_id_that_is_in_use_is_refused_and_its_first_subscription_lives_on(ser
     ids=["unknown key", "no token", "expired", "forged", "nothing"],
 )
 @pytest.mark.parametrize("form", ["query", "subprotocol"])
-def test_who_is_not_known_gets_a_connection_error_and_no_ack(
+def test_invalid_credentials_get_a_connection_error_and_no_ack(
     server: Live, headers: dict[str, str], form: str
 ) -> None:
     """amplify-flutter#584."""
@@ -274,7 +277,7 @@ def test_who_is_not_known_gets_a_connection_error_and_no_ack(
     asyncio.run(run())
 
 
-def test_a_header_that_cannot_be_read_and_a_client_of_no_protocol(server: Live) -> None:
+def test_a_malformed_header_and_a_client_without_a_protocol(server: Live) -> None:
     from websockets.asyncio.client import connect
 
     async def first(url: str, protocols: Any = None) -> Any:
@@ -291,7 +294,7 @@ def test_a_header_that_cannot_be_read_and_a_client_of_no_protocol(server: Live) 
     assert error == {"message": "SubProtocolNotSupportedError", "errorCode": 400}
 
 
-def test_what_comes_before_the_ack_is_ignored(server: Live) -> None:
+def test_messages_before_connection_init_are_ignored(server: Live) -> None:
     async def run() -> None:
         async with Socket.open(server) as socket:
             await socket.send({"id": "1", "type": "start", "payload": {}})
@@ -317,10 +320,10 @@ def test_what_comes_before_the_ack_is_ignored(server: Live) -> None:
         ("subscription A { onTopChange } subscription B { onTopChange }", {}, "onTopChange"),
     ],
 )
-def test_a_subscription_that_is_refused_gets_an_error_never_an_ack_and_ends_no_other(
-    server: Live, query: str, variables: dict[str, str], word: str
+def test_a_refused_subscription_gets_an_error_and_no_ack_and_ends_no_other(
+    server: Live, query: str, variables: dict[str, Any], word: str
 ) -> None:
-    """aws-appsync-community#86, amplify-js#14947; with words on which Amplify does not close the socket."""
+    """aws-appsync-community#86, amplify-js#14947; on this error Amplify keeps its socket open."""
 
     async def script(socket: Socket) -> None:
         assert (await socket.start("1", board="board", who="ann"))["type"] == "start_ack"
@@ -329,7 +332,7 @@ def test_a_subscription_that_is_refused_gets_an_error_never_an_ack_and_ends_no_o
         for error in refused["payload"]["errors"]:
             assert "nauthorized" not in error.get("errorType", "")
         assert word in refused["payload"]["errors"][0]["message"]
-        await tell(server, change("ann"))
+        await publish(server, change("ann"))
         assert (await socket.receive())["id"] == "1"
         assert (await socket.start("2", board="board", who="ann"))["type"] == "start_ack"  # the id is free
 
@@ -348,7 +351,7 @@ def test_a_subscription_that_is_refused_gets_an_error_never_an_ack_and_ends_no_o
         b"\x00",
     ],
 )
-def test_a_message_of_no_known_type_ends_nothing(server: Live, message: str | bytes) -> None:
+def test_a_message_of_unknown_type_ends_nothing(server: Live, message: str | bytes) -> None:
     async def script(socket: Socket) -> None:
         assert (await socket.start("1", board="board", who="ann"))["type"] == "start_ack"
         await socket.connection.send(message)
@@ -358,7 +361,7 @@ def test_a_message_of_no_known_type_ends_nothing(server: Live, message: str | by
                 "message": "unknown not supported through the realtime channel",
             }
         ]
-        await tell(server, change("ann"))
+        await publish(server, change("ann"))
         assert (await socket.receive())["id"] == "1"
 
     talk(server, script)
@@ -388,7 +391,7 @@ def test_a_start_that_is_malformed_or_has_no_credentials(server: Live, payload: 
     talk(server, script)
 
 
-def test_it_is_kept_alive(db: Database, boards: Boards) -> None:
+def test_the_connection_is_kept_alive(db: Database, boards: Boards) -> None:
     async def script(socket: Socket) -> None:
         for _ in range(3):
             assert json.loads(await asyncio.wait_for(socket.connection.recv(), 10)) == {"type": "ka"}
@@ -397,8 +400,8 @@ def test_it_is_kept_alive(db: Database, boards: Boards) -> None:
         talk(server, script)
 
 
-def test_an_event_that_is_too_large_is_refused_where_it_is_published(server: Live) -> None:
-    """aws-appsync-community#33: AWS would drop it without a word."""
+def test_an_event_that_is_too_large_cannot_be_published(server: Live) -> None:
+    """aws-appsync-community#33: AWS would drop it silently."""
     server.publish_top(top_change(entries=[top_row(displayName="x" * 200_000)]))
     query = PUBLISH.replace("RankBucketChange", "TopChange").replace("FIELDS", "at")
     (error,) = server.ask(query, input=top_change(entries=[top_row(displayName="x" * 240_000)]))["errors"]
@@ -406,7 +409,7 @@ def test_an_event_that_is_too_large_is_refused_where_it_is_published(server: Liv
     assert "240000 bytes" in error["message"]
 
 
-def test_a_payload_that_a_subscription_makes_too_large_is_dropped_and_nothing_else(server: Live) -> None:
+def test_only_the_payload_that_a_subscription_makes_too_large_is_dropped(server: Live) -> None:
     query = WATCH_TOP.replace("entries", "again: entries { displayName } entries")
 
     async def script(socket: Socket) -> None:
@@ -419,7 +422,7 @@ def test_a_payload_that_a_subscription_makes_too_large_is_dropped_and_nothing_el
     talk(server, script)
 
 
-def test_clients_that_leave_without_a_word_are_forgotten(server: Live) -> None:
+def test_subscriptions_of_aborted_connections_are_removed(server: Live) -> None:
     async def run() -> None:
         for _ in range(3):
             async with Socket.open(server) as socket:
@@ -429,5 +432,5 @@ def test_clients_that_leave_without_a_word_are_forgotten(server: Live) -> None:
                 socket.connection.transport.abort()
 
     asyncio.run(run())
-    server.until_nobody_listens()
+    server.wait_for_no_subscriptions()
     server.publish(change())

@@ -1,4 +1,4 @@
-"""A client that reads too slowly is left behind; nobody else feels it."""
+"""A client that reads too slowly is disconnected, without an effect on others."""
 
 import asyncio
 import random
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from local.engine import Engine
+from local.stack.engine import Engine
 from tests.support.live import WATCH_TOP, Live, Socket, live_alone, top_change, top_row
 
 MAX_WAITING = 20
@@ -29,13 +29,15 @@ def version(message: dict[str, Any]) -> int:
     return int(message["payload"]["data"]["onTopChange"]["version"])
 
 
-async def hear_all(socket: Socket, heard: list[int]) -> None:
+async def receive_all(socket: Socket, versions: list[int]) -> None:
     while True:
-        heard.append(version(await socket.receive()))
+        versions.append(version(await socket.receive()))
 
 
 @pytest.mark.parametrize("form", ["subprotocol", "transport-ws"])
-def test_who_does_not_read_is_dropped_and_others_miss_nothing(engine: Engine, form: str) -> None:
+def test_a_client_that_does_not_read_is_disconnected_and_others_miss_nothing(
+    engine: Engine, form: str
+) -> None:
     start = start_of_transport_ws if form == "transport-ws" else start_of_appsync
 
     async def run(server: Live) -> None:
@@ -46,17 +48,17 @@ def test_who_does_not_read_is_dropped_and_others_miss_nothing(engine: Engine, fo
                 while server.hub.count() < 2:
                     await asyncio.sleep(0.01)
             published = 0
-            while server.hub.count() > 1:  # what the sockets themselves hold is some megabytes
+            while server.hub.count() > 1:  # the sockets themselves buffer some megabytes
                 published += 1
-                assert published < 500, "it was never dropped"
+                assert published < 500, "it was never disconnected"
                 event = top_change(entries=LARGE, version=str(published))
                 await asyncio.to_thread(server.publish_top, event)
                 assert version(await reading.receive()) == published
             assert published > MAX_WAITING
-            heard: list[int] = []
+            versions: list[int] = []
             with pytest.raises(ConnectionClosed) as closed:
-                await hear_all(sleeping, heard)
-            assert heard == list(range(1, len(heard) + 1))  # nothing twice, nothing left out before the end
+                await receive_all(sleeping, versions)
+            assert versions == list(range(1, len(versions) + 1))  # none twice, none left out before the end
             assert closed.value.rcvd
             assert closed.value.rcvd.code == 1013
             assert "subscribe again" in closed.value.rcvd.reason
@@ -65,11 +67,11 @@ def test_who_does_not_read_is_dropped_and_others_miss_nothing(engine: Engine, fo
 
     with live_alone(engine, max_waiting=MAX_WAITING) as server:
         asyncio.run(run(server))
-        server.until_nobody_listens()
+        server.wait_for_no_subscriptions()
 
 
-def test_one_connections_burst_is_all_its_subscriptions_together(engine: Engine) -> None:
-    """A hundred subscriptions to one event are a hundred messages; a burst within bounds is no offence."""
+def test_the_backlog_counts_all_subscriptions_of_a_connection(engine: Engine) -> None:
+    """A hundred subscriptions to one event are a hundred messages, which the limit allows here."""
 
     async def run(server: Live) -> None:
         async with Socket.open(server) as socket:

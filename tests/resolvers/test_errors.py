@@ -9,7 +9,7 @@ from graphql import GraphQLObjectType
 from core.boards import Boards
 from core.domain.errors import LeaderboardError, Throttled
 from core.storage.database import Database, Tables, connect
-from local.engine import Engine
+from local.stack.engine import Engine
 from resolvers.schema import schema
 from tests.support.graphql_api import Api
 

@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import hashlib
 import importlib
 import json
 import logging
@@ -21,18 +22,21 @@ from moto.server import ThreadedMotoServer
 
 from core.boards import Boards
 from core.counters.growing import growing
+from core.notifications import notifier
 from core.ranking import queries
 from core.ranking.queries import size, top
+from core.records.audit import all_records
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
 from core.tree.shape import GROW_AT
-from local.engine import Engine
-from local.stream_reader import connect_streams
+from local.stack.engine import Engine
+from local.stack.stream_reader import connect_streams
 from tests.support.graphql_api import Api
 from tests.support.graphql_sink import Sink, running_sink
 
 CONTEXT = SimpleNamespace(aws_request_id="request-1")
 Load = Callable[[str], ModuleType]
+SECRET = "0b4e7a52-secret"
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +96,7 @@ def load(
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "local")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "local")
+    monkeypatch.setenv("LEADERBOARD_EVENT_SECRET_SHA256", hashlib.sha256(SECRET.encode()).hexdigest())
     monkeypatch.setenv("LEADERBOARD_NAME_PREFIX", db.tables.scores.removesuffix("-scores"))
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
@@ -273,7 +278,7 @@ def test_a_pass_that_fails_is_asked_for_again(
         submit_score(db, Boards(db).get(board), Submission("ann", ["1"]), now=datetime.now(UTC))
     load("stream_handler").handler(lambda_event(db), CONTEXT)
     module = load("notify_handler")
-    notify = module.notify
+    notify = notifier.notify
     monkeypatch.setattr("resolvers.publisher._MAX_DELAY", 0.01)
 
     def fail(db: Database, board: Any, *arguments: Any, **named: Any) -> Any:
@@ -284,7 +289,7 @@ def test_a_pass_that_fails_is_asked_for_again(
     if broken == "AppSync":
         sink.answer = lambda request: (503 if request.input["leaderboardId"] == "board" else 200, {})
     else:
-        monkeypatch.setattr(module, "notify", fail)
+        monkeypatch.setattr(notifier, "notify", fail)
     module.handler({"Records": queue.take()}, CONTEXT)
     delivered = {one.input["leaderboardId"] for one in sink.received if one.input["leaderboardId"] == "other"}
     assert delivered == {"other"}
@@ -326,6 +331,7 @@ def test_refused_submissions_are_counted(load: Load, api: Api, capsys: pytest.Ca
         return {
             "arguments": {"input": {"leaderboardId": "board", "participantId": "p", "score": [score]}},
             "identity": iam,
+            "secret": SECRET,
             "info": {"parentTypeName": "Mutation", "fieldName": "submitScore"},
         }
 
@@ -343,33 +349,89 @@ def test_refused_submissions_are_counted(load: Load, api: Api, capsys: pytest.Ca
     assert metrics(capsys.readouterr().out) == {"RefusedSubmissions": 2}
 
 
-def test_the_function_url_says_who_calls_whatever_the_client_sends(load: Load, api: Api) -> None:
-    api.board()
-    handler = load("http_handler").handler
+SIGNED = {"iam": {"userArn": "arn:aws:iam::123456789012:user/ann", "cognitoIdentity": None}}
+CREATE = 'mutation { createLeaderboard(input: {id: "new"}) { id } }'
 
-    def ask(query: str, **request_context: Any) -> Any:
-        event = {
-            "version": "2.0",
-            "routeKey": "$default",
-            "rawPath": "/graphql",
-            "rawQueryString": "",
-            "headers": {"content-type": "application/json", "x-api-key": "ADMIN", "host": "x.lambda-url"},
-            "requestContext": {
-                "http": {"method": "POST", "path": "/graphql", "sourceIp": "203.0.113.7"},
-                **request_context,
-            },
-            "body": json.dumps({"query": query}),
-            "isBase64Encoded": False,
-        }
-        answer = handler(event, CONTEXT)
+
+def http_event(query: str, authorizer: dict[str, Any] | None = None, secret: object = SECRET) -> Any:
+    """An HTTP API's event, whose client claims to be an admin."""
+    return {
+        "version": "2.0",
+        "routeKey": "POST /graphql",
+        "rawPath": "/graphql",
+        "rawQueryString": "",
+        "headers": {"content-type": "application/json", "x-api-key": "ADMIN", "host": "x.execute-api"}
+        | {"X-API-KEY": "ADMIN", "x-leaderboard-caller": "root"},
+        "requestContext": {
+            "http": {"method": "POST", "path": "/graphql", "sourceIp": "203.0.113.7"},
+            "authorizer": authorizer or {},
+        },
+        "stageVariables": {"secret": secret},
+        "body": json.dumps({"query": query}),
+        "isBase64Encoded": False,
+    }
+
+
+@pytest.fixture
+def ask_http(load: Load) -> Callable[..., Any]:
+    def ask(query: str, authorizer: dict[str, Any] | None = None) -> Any:
+        answer = load("http_handler").handler(http_event(query, authorizer), CONTEXT)
         assert answer["statusCode"] == 200, answer
         return json.loads(answer["body"])
 
-    create = 'mutation { createLeaderboard(input: {id: "new"}) { id } }'
-    assert ask(create)["errors"][0]["errorType"] == "Unauthorized"
-    signed = {"authorizer": {"iam": {"userArn": "arn:aws:iam::123456789012:user/ann"}}}
-    assert ask(create, **signed)["data"] == {"createLeaderboard": {"id": "new"}}
-    assert ask('{ leaderboard(id: "new") { id } }')["data"] == {"leaderboard": {"id": "new"}}
+    return ask
+
+
+def test_only_the_gateway_says_who_calls(ask_http: Callable[..., Any], db: Database, api: Api) -> None:
+    api.board()
+    assert ask_http(CREATE)["errors"][0]["errorType"] == "Unauthorized"
+    assert ask_http(CREATE, SIGNED)["data"] == {"createLeaderboard": {"id": "new"}}
+    assert ask_http('{ leaderboard(id: "new") { id } }')["data"] == {"leaderboard": {"id": "new"}}
+    ask_http('mutation { closeLeaderboard(id: "new") { closed } }', SIGNED)
+    assert [record.actor for record in all_records(db, "new")] == [SIGNED["iam"]["userArn"]]
+
+
+@pytest.mark.parametrize("amr", [["unauthenticated"], ["authenticated", "graph.facebook.com"]])
+def test_a_cognito_identity_only_reads(ask_http: Callable[..., Any], api: Api, amr: list[str]) -> None:
+    api.board()
+    identity = {"amr": amr, "identityId": "eu-west-1:1", "identityPoolId": "eu-west-1:2"}
+    guest = {"iam": SIGNED["iam"] | {"cognitoIdentity": identity}}
+    assert ask_http(CREATE, guest)["errors"][0]["errorType"] == "Unauthorized"
+    assert ask_http('{ leaderboard(id: "board") { id } }', guest)["data"] == {"leaderboard": {"id": "board"}}
+
+
+def test_a_token_submits_for_its_subject_alone(ask_http: Callable[..., Any], api: Api) -> None:
+    api.board(clientAccess="SUBMIT")
+    token = {"jwt": {"claims": {"sub": "ann", "client_id": "game"}, "scopes": None}}
+    submit = """mutation { submitScore(input: {leaderboardId: "board", participantId: "%s", score: "1"})
+      { accepted } }"""
+    assert ask_http(submit % "ann", token)["data"] == {"submitScore": {"accepted": True}}
+    assert ask_http(submit % "bob", token)["errors"][0]["errorType"] == "Unauthorized"
+    assert ask_http(CREATE, token)["errors"][0]["errorType"] == "Unauthorized"
+
+
+@pytest.mark.parametrize("secret", [None, "", "guess", ["x"]])
+@pytest.mark.parametrize("expected", ["", hashlib.sha256(SECRET.encode()).hexdigest()])
+def test_a_forged_event_is_refused(
+    load: Load, api: Api, monkeypatch: pytest.MonkeyPatch, secret: object, expected: str
+) -> None:
+    """Whoever may invoke a function directly can write any event, but does not know the secret."""
+    monkeypatch.setenv("LEADERBOARD_EVENT_SECRET_SHA256", expected)
+    forged = http_event(CREATE, SIGNED, secret)
+    call = {
+        "arguments": {"input": {"id": "new"}},
+        "identity": SIGNED["iam"],
+        "info": {"parentTypeName": "Mutation", "fieldName": "createLeaderboard"},
+    }
+    for name, event in (
+        ("http_handler", forged),
+        ("http_handler", forged | {"stageVariables": None}),
+        ("api_handler", call),
+        ("api_handler", [call | {"secret": secret}, call | {"secret": secret}]),
+    ):
+        with pytest.raises(PermissionError, match="API"):
+            load(name).handler(event, CONTEXT)
+    assert api.ask('{ leaderboard(id: "new") { id } }')["data"] == {"leaderboard": None}
 
 
 @pytest.mark.parametrize(
@@ -443,6 +505,7 @@ def call(type_name: str, field: str, source: Any = None, **arguments: Any) -> di
         "arguments": arguments,
         "identity": {"userArn": "arn:aws:sts::123456789012:assumed-role/game/server"},
         "source": source,
+        "secret": SECRET,
         "info": {"parentTypeName": type_name, "fieldName": field},
     }
 
@@ -509,7 +572,7 @@ def test_background_functions_trace_their_operations_too(
     load("notify_handler").handler({"Records": queue.take()}, CONTEXT)
     load("maintenance_handler").handler({}, CONTEXT)
     sent = {one["name"]: one for one in daemon.received()}
-    for name in ("stream.process", "notifications.notifier.notify", "maintenance.Maintenance.run"):
+    for name in ("stream.process", "notifications.notifier.run_pass", "maintenance.Maintenance.run"):
         assert sent[f"core.{name}"]["annotations"]["requests"] > 0
 
 

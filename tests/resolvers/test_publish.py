@@ -1,4 +1,4 @@
-"""The publish mutations: for IAM alone, checked, and the same on AppSync, which hands events on itself."""
+"""The publish mutations: only for IAM, checked, and the same in AppSync's resolver."""
 
 import json
 import shutil
@@ -31,7 +31,7 @@ def api(db: Database, boards: Boards) -> Api:
     return Api(db, boards)
 
 
-def test_what_is_published_comes_back(api: Api) -> None:
+def test_the_event_is_returned(api: Api) -> None:
     assert api.data(RANK, input=change()) == change()
     new = change(previousBucket=None, previousRank=None, cause="OWN_SCORE")
     assert api.data(RANK, input=new) == new
@@ -59,7 +59,7 @@ def test_a_public_key_cannot_publish(api: Api, query: str, event: dict[str, Any]
         ({"at": "noon"}, "RFC 3339"),
     ],
 )
-def test_an_event_that_is_not_whole_is_refused(api: Api, changes: dict[str, Any], word: str) -> None:
+def test_an_incomplete_event_is_refused(api: Api, changes: dict[str, Any], word: str) -> None:
     kind, message = api.refusal(RANK, input=change(**changes))
     assert kind == "InvalidInput"
     assert word in message
@@ -74,7 +74,7 @@ def test_an_event_that_is_not_whole_is_refused(api: Api, changes: dict[str, Any]
         ({"leaderboardId": ""}, "leaderboardId: must not be empty"),
     ],
 )
-def test_a_top_that_cannot_be_told_is_refused(api: Api, changes: dict[str, Any], word: str) -> None:
+def test_a_top_that_cannot_be_published_is_refused(api: Api, changes: dict[str, Any], word: str) -> None:
     kind, message = api.refusal(TOP, input=top_change(**changes))
     assert kind == "InvalidInput"
     assert word in message
@@ -87,23 +87,23 @@ def fields(type_name: str) -> tuple[FieldDefinitionNode, ...]:
     raise LookupError(type_name)
 
 
-def test_appsync_hands_on_just_what_subscriptions_wait_for() -> None:
-    waited_for = set()
+def test_appsync_has_a_resolver_for_each_mutation_that_fires_a_subscription() -> None:
+    firing = set()
     for subscription in fields("Subscription"):
         for directive in subscription.directives or ():
             (argument,) = directive.arguments or ()
-            waited_for |= set(value_from_ast_untyped(argument.value))
+            firing |= set(value_from_ast_untyped(argument.value))
     text = (INFRA / "api.tf").read_text()
     listed = text.split('resource "aws_appsync_resolver" "publish" {')[1].split("toset(")[1].split(")")[0]
-    assert set(json.loads(listed)) == waited_for
-    assert waited_for == {
-        one.name.value for one in fields("Mutation") if one.name.value.startswith("publish")
+    assert set(json.loads(listed)) == firing
+    assert firing == {
+        field.name.value for field in fields("Mutation") if field.name.value.startswith("publish")
     }
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="runs AppSync's resolver in node")
-def test_the_resolver_gives_the_input_back_and_refuses_what_is_too_large(tmp_path: Path) -> None:
-    """Run infra/publish.js with what AppSync gives it, of which it uses little."""
+def test_the_resolver_returns_the_input_and_refuses_one_that_is_too_large(tmp_path: Path) -> None:
+    """Run infra/publish.js with the parts of AppSync that it uses."""
     resolver = (INFRA / "publish.js").read_text()
     imported = "import { util } from '@aws-appsync/utils';"
     assert imported in resolver

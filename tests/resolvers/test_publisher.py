@@ -1,4 +1,4 @@
-"""The publisher, against an endpoint that checks and keeps what it is sent."""
+"""The publisher, against an endpoint that keeps what it is sent."""
 
 import logging
 import re
@@ -46,7 +46,7 @@ def sink() -> Iterator[Sink]:
 
 
 @pytest.fixture(autouse=True)
-def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_delays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publisher, "_MAX_DELAY", 0.02)
 
 
@@ -74,8 +74,8 @@ def refused(_: Received) -> Answer:
 
 
 def test_what_is_sent_is_the_event(sink: Sink) -> None:
-    told = Publisher(sink.url, with_key("local-admin"))
-    assert told.publish([change()]).done == [change()]
+    sender = Publisher(sink.url, with_key("local-admin"))
+    assert sender.publish([change()]).done == [change()]
     [request] = sink.received
     assert request.headers["x-api-key"] == "local-admin"
     assert request.input == {
@@ -91,8 +91,8 @@ def test_what_is_sent_is_the_event(sink: Sink) -> None:
         "version": "1",
         "at": "2026-11-30T12:00:00Z",
     }
-    assert told.take_counts() == {"published": 1}
-    assert told.take_counts() == {}
+    assert sender.take_counts() == {"published": 1}
+    assert sender.take_counts() == {}
 
 
 def test_requests_are_signed_for_appsync(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,14 +102,14 @@ def test_requests_are_signed_for_appsync(sink: Sink, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
     assert Publisher(sink.url, signed("eu-west-1")).publish([change()]).done
     [request] = sink.received
-    said = re.fullmatch(
+    signature = re.fullmatch(
         r"AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/(\d{8})/eu-west-1/appsync/aws4_request,"
         r" SignedHeaders=([a-z0-9;-]+), Signature=([0-9a-f]{64})",
         request.headers["authorization"],
     )
-    assert said
-    assert {"host", "x-amz-date", "x-amz-security-token"} <= set(said[2].split(";"))
-    rest = set(said[2].split(";")) - {"host", "x-amz-date", "x-amz-security-token"}
+    assert signature
+    assert {"host", "x-amz-date", "x-amz-security-token"} <= set(signature[2].split(";"))
+    rest = set(signature[2].split(";")) - {"host", "x-amz-date", "x-amz-security-token"}
     again = AWSRequest("POST", sink.url, {name: request.headers[name] for name in rest}, request.raw)
     monkeypatch.setattr("botocore.auth.get_current_datetime", lambda: _at(request))
     SigV4Auth(Credentials("AKIDEXAMPLE", "secret", "token"), "appsync", "eu-west-1").add_auth(again)
@@ -130,7 +130,7 @@ def _at(request: Received) -> datetime:
 def test_report_2_4_5_every_field_is_selected_by_its_own_name(
     mutation: str, event_type: str, arguments: set[str]
 ) -> None:
-    """Subscribers get what is selected; arguments that are not match nobody; aliased fields are lost."""
+    """Subscribers receive only selected fields, arguments match only those, and aliased fields are lost."""
     selected = selections(mutation)
     assert arguments <= selected
     assert selected == paths(build_schema(SDL), event_type)
@@ -163,64 +163,66 @@ def paths(schema: GraphQLSchema, type_name: str) -> set[str]:
     return found
 
 
-def test_a_throttled_event_is_tried_again(sink: Sink) -> None:
+def test_a_throttled_event_is_retried(sink: Sink) -> None:
     sink.answer = lambda request: throttled(request) if len(sink.received) < 3 else accept(request)
-    told = Publisher(sink.url, with_key("k"))
-    assert told.publish([change()]).done == [change()]
+    sender = Publisher(sink.url, with_key("k"))
+    assert sender.publish([change()]).done == [change()]
     assert len(sink.received) == 3
-    assert told.take_counts() == {"published": 1}
+    assert sender.take_counts() == {"published": 1}
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 429, 500, 503])
-def test_what_may_pass_is_left_for_later(sink: Sink, status: int, caplog: pytest.LogCaptureFixture) -> None:
-    """Forbidden, too: what Terraform mends must not have lost anything in the meantime."""
+def test_an_event_that_fails_for_now_is_left_for_later(
+    sink: Sink, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Forbidden, too: nothing may be lost until Terraform has repaired the permissions."""
     sink.answer = lambda _: (status, {"errors": [{"errorType": "X", "message": "down"}]})
-    told = Publisher(sink.url, with_key("k"))
-    assert told.publish([change()]).done == []
-    assert told.take_counts() == {"failed": 1}
-    assert "left for later" in caplog.text
+    sender = Publisher(sink.url, with_key("k"))
+    assert sender.publish([change()]).done == []
+    assert sender.take_counts() == {"failed": 1}
+    assert "trying later" in caplog.text
     assert str(status) in caplog.text
 
 
-def test_what_is_refused_for_good_stops_no_other(sink: Sink, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_event_that_is_refused_stops_no_other(sink: Sink, caplog: pytest.LogCaptureFixture) -> None:
     sink.answer = lambda request: (refused if request.input["participantId"] == "bad" else accept)(request)
-    told = Publisher(sink.url, with_key("k"))
+    sender = Publisher(sink.url, with_key("k"))
     events = [change("bad"), change("ann")]
-    assert told.publish(events).done == events
-    assert told.take_counts() == {"refused": 1, "published": 1}
+    assert sender.publish(events).done == events
+    assert sender.take_counts() == {"refused": 1, "published": 1}
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
 
 
 def test_report_9_more_than_240_kb_is_never_sent(sink: Sink) -> None:
-    """AppSync would drop it and say nothing."""
-    told = Publisher(sink.url, with_key("k"))
+    """AppSync would drop it silently."""
+    sender = Publisher(sink.url, with_key("k"))
     huge = top_change(100, "m" * 3_000)
-    assert told.publish([huge]).done == [huge]
+    assert sender.publish([huge]).done == [huge]
     assert sink.received == []
-    assert told.take_counts() == {"refused": 1}
+    assert sender.take_counts() == {"refused": 1}
 
 
 def test_the_largest_top_that_there_can_be_is_sent(sink: Sink) -> None:
-    """25 entries with names that JSON escapes and scores of as many digits as there can be."""
-    told = Publisher(sink.url, with_key("k"))
+    """25 entries with names that JSON escapes and scores of as many digits as possible."""
+    sender = Publisher(sink.url, with_key("k"))
     components = [ComponentInput(f"c{at}", ScoreKind.DECIMAL, decimals=2) for at in range(32)]
     largest = top_change(25, "\\" * 256, define_board(id="race", now=NOW, components=components))
-    told.publish([largest])
+    sender.publish([largest])
     assert len(sink.received[0].raw) < MAX_EVENT_BYTES
 
 
 def test_an_outage_costs_little(sink: Sink) -> None:
-    """Once one is not delivered at all, the others are not tried."""
+    """Once one event could not be delivered, the others are not tried."""
     sink.answer = lambda _: (503, {})
-    told = Publisher(sink.url, with_key("k"))
-    assert told.publish([change(f"p{at}") for at in range(500)]).done == []
-    assert len(sink.received) <= publisher.AT_ONCE * 4
-    assert told.take_counts() == {"failed": 500}
+    sender = Publisher(sink.url, with_key("k"))
+    assert sender.publish([change(f"p{at}") for at in range(500)]).done == []
+    assert len(sink.received) <= publisher.CONCURRENCY * 4
+    assert sender.take_counts() == {"failed": 500}
 
 
-def test_nobody_there_is_an_outage_too(sink: Sink) -> None:
-    told = Publisher("http://127.0.0.1:9/graphql", with_key("k"))
-    assert told.publish([change(), change("bob")]).done == []
+def test_an_endpoint_that_refuses_connections_is_an_outage_too(sink: Sink) -> None:
+    sender = Publisher("http://127.0.0.1:9/graphql", with_key("k"))
+    assert sender.publish([change(), change("bob")]).done == []
 
 
 def test_connections_are_kept_and_requests_limited(sink: Sink) -> None:
@@ -236,12 +238,12 @@ def test_connections_are_kept_and_requests_limited(sink: Sink) -> None:
         return accept(request)
 
     sink.answer = slow
-    told = Publisher(sink.url, with_key("k"))
+    sender = Publisher(sink.url, with_key("k"))
     events = [change(f"p{at}") for at in range(150)]
-    assert told.publish(events).done == events
-    assert told.publish([replace(one, version=2) for one in events[:50]]).done
-    assert most[0] <= publisher.AT_ONCE
-    assert len(sink.connections) <= publisher.AT_ONCE
+    assert sender.publish(events).done == events
+    assert sender.publish([replace(event, version=2) for event in events[:50]]).done
+    assert most[0] <= publisher.CONCURRENCY
+    assert len(sink.connections) <= publisher.CONCURRENCY
 
 
 def test_a_top_is_published_as_rows(sink: Sink) -> None:

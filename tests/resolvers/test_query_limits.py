@@ -102,7 +102,7 @@ def introspection_queries() -> list[str]:
 
 
 def test_the_standard_introspection_query_is_within_the_limits_of_both_services(api: Api) -> None:
-    declared = (ROOT / "infra/variables.tf").read_text().split('variable "query_depth_limit" {')[1]
+    declared = (ROOT / "infra/variables_api.tf").read_text().split('variable "query_depth_limit" {')[1]
     default = re.search(r"default += (\d+)", declared)
     assert default
     on_appsync = int(default[1])

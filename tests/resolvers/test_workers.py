@@ -10,7 +10,7 @@ import pytest
 
 from core.boards import Boards
 from core.storage.database import Database
-from local.roles import acting_as
+from local.stack.roles import acting_as
 from resolvers.http import Backend, serve
 from resolvers.request.auth import Credentials
 from resolvers.request.workers import SubmissionWorkers

@@ -15,7 +15,7 @@ from typing import Any
 from graphql import GraphQLError, GraphQLResolveInfo, build_schema, graphql, print_ast
 from strawberry.dataloader import DataLoader
 
-from local.roles import acting_as
+from local.stack.roles import acting_as
 from resolvers.appsync import FIELDS
 
 IAM = {"accountId": "123456789012", "userArn": "arn:aws:sts::123456789012:assumed-role/game/server"}

@@ -1,4 +1,4 @@
-"""Everyone who is told of rank changes, and what they must have heard in the end."""
+"""Subscribers to rank changes, passes over their standings, and what each must have received in the end."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,40 +16,40 @@ from tests.support.oracle import Bucket, bucket_of
 
 @dataclass
 class Audience:
-    """Subscribers of one board that drop, as the contract says, whatever is no newer than what they know."""
+    """Subscribers of one board that drop, as the contract asks, any event no newer than the last one."""
 
-    heard: list[Event] = field(default_factory=list)
+    received: list[Event] = field(default_factory=list)
     newest: dict[str, RankChange] = field(default_factory=dict)
-    doubled: list[RankChange] = field(default_factory=list)  # told the bucket that they knew
+    doubled: list[RankChange] = field(default_factory=list)  # events that repeat the newest one
     top: TopChange | None = None
 
-    def hear(self, events: Sequence[Event]) -> Published:
-        """Take everything."""
+    def receive(self, events: Sequence[Event]) -> Published:
+        """Take all events."""
         for event in events:
-            self.heard.append(event)
+            self.received.append(event)
             if isinstance(event, TopChange):
                 if self.top is None or event.version > self.top.version:
                     self.top = event
                 continue
-            known = self.newest.get(event.participant_id)
-            if known is None or event.version > known.version:
-                told = (known.previous_bucket, known.bucket) if known else None
-                if told == (event.previous_bucket, event.bucket) and event.previous_bucket is not None:
-                    self.doubled.append(event)  # whoever has left comes back as new, though
+            last = self.newest.get(event.participant_id)
+            if last is None or event.version > last.version:
+                move = (last.previous_bucket, last.bucket) if last else None
+                if move == (event.previous_bucket, event.bucket) and event.previous_bucket is not None:
+                    self.doubled.append(event)  # not of a new entry: a participant may leave and come back
                 self.newest[event.participant_id] = event
         return Published(events)
 
     def of(self, participant: str) -> list[RankChange]:
-        """Give what one participant heard."""
+        """Return what one participant received."""
         return [
             event
-            for event in self.heard
+            for event in self.received
             if isinstance(event, RankChange) and event.participant_id == participant
         ]
 
 
 def places(board: Board, keys: Sequence[bytes]) -> dict[str, tuple[int, str]]:
-    """Say each participant's rank and bucket, from the plain list of all rank keys."""
+    """Return each participant's rank and bucket, from the plain list of all rank keys."""
     size = score_bytes(board)
     scores = sorted(key[:size] for key in keys)
     buckets = [Bucket(one.name, one.to, one.top_percent) for one in board.rank_buckets]
@@ -61,77 +61,78 @@ def places(board: Board, keys: Sequence[bytes]) -> dict[str, tuple[int, str]]:
 
 
 @dataclass
-class Teller:
-    """NotifyQueue of one order, made when they are due, by processes that race, fail to publish and die."""
+class PassRunner:
+    """Runs the passes that are due over some standings, in processes that race, fail to publish and die."""
 
     world: World
     board: Board
     standings: str
     deliveries: Deliveries
     audience: Audience
-    deaf: Callable[[], bool] = lambda: False  # whether an event fails to be published now
-    later: list[tuple[int, int]] = field(default_factory=list)  # when, and after how many looks
+    fails: Callable[[], bool] = lambda: False  # whether an event fails to be published now
+    scheduled: list[tuple[int, int]] = field(default_factory=list)  # when, and the empty passes by then
 
-    def ready(self) -> tuple[int, int] | None:
-        """Take what is due now."""
+    def take_due(self) -> tuple[int, int] | None:
+        """Take a pass that is due now."""
         if self.standings in self.deliveries.due:
             self.deliveries.due.discard(self.standings)
             return 0, 0
-        for one in sorted(self.later):
-            if one[0] <= self.world.now:
-                self.later.remove(one)
-                return one
+        for scheduled in sorted(self.scheduled):
+            if scheduled[0] <= self.world.now:
+                self.scheduled.remove(scheduled)
+                return scheduled
         return None
 
     def run(self, process: Process) -> None:
-        """Tick for ever."""
+        """Run passes for ever."""
         while True:
-            due = self.ready()
+            due = self.take_due()
             if due is None:
                 process.sleep(0.3)
                 continue
             try:
-                self.tick(process.db, due[1], process)
+                self.run_pass(process.db, due[1], process)
             except Killed:
-                self.later.append((self.world.now + 2_000, 0))  # the queue gives it again
+                self.scheduled.append((self.world.now + 2_000, 0))  # the queue delivers the message again
                 process.restart()
 
-    def tick(self, db: Database, looks: int, process: Process | None = None) -> None:
-        """Make one tick, and remember when the next is wanted."""
+    def run_pass(self, db: Database, empty_passes: int, process: Process | None = None) -> None:
+        """Run one pass, and schedule the next."""
 
         def publish(events: Sequence[Event]) -> Published:
             if process is not None:
                 process.stop()
                 if process.fate == "before":
                     raise Killed
-            lost = [event for event in events if self.deaf()]
-            published = self.audience.hear([event for event in events if event not in lost])
+            lost = [event for event in events if self.fails()]
+            published = self.audience.receive([event for event in events if event not in lost])
             if process is not None and process.fate == "after":
                 raise Killed
-            # Of some of those that are lost only the answer is.
-            unsure = [event for event in lost if self.world.random.random() < 0.5]
-            self.audience.hear([event for event in unsure if self.world.random.random() < 0.5])
-            return Published(published.done, unsure)
+            # Of some lost events it is only the answer that is lost.
+            uncertain = [event for event in lost if self.world.random.random() < 0.5]
+            self.audience.receive([event for event in uncertain if self.world.random.random() < 0.5])
+            return Published(published.done, uncertain)
 
-        again = notify(db, self.board, self.standings, publish, looks=looks)
-        if again:
-            self.later.append((self.world.now + int(again.after * 1000) + 1, again.looks))
+        following = notify(db, self.board, self.standings, publish, empty_passes=empty_passes)
+        if following:
+            at = self.world.now + int(following.after_seconds * 1000) + 1
+            self.scheduled.append((at, following.empty_passes))
 
     def finish(self, db: Database) -> None:
-        """Make all ticks that are left, in peace."""
+        """Run all passes that are left, undisturbed."""
         for _ in range(400):
-            due = self.ready()
+            due = self.take_due()
             if due is not None:
-                self.tick(db, due[1])
-            elif self.later:
-                self.world.now = min(at for at, _ in self.later)
+                self.run_pass(db, due[1])
+            elif self.scheduled:
+                self.world.now = min(at for at, _ in self.scheduled)
             else:
                 return
-        raise AssertionError("it never comes to an end")
+        raise AssertionError("passes never end")
 
 
 class LaggingIndex:
-    """A client whose rank index does not show everything that was written within the last seconds."""
+    """A client whose rank index does not show all entries that were written within the last seconds."""
 
     def __init__(self, client: Any, world: World, scores: str, milliseconds: int = 4_000) -> None:
         self._client, self._world, self._scores, self._lag = client, world, scores, milliseconds

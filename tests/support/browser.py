@@ -1,4 +1,4 @@
-"""A headless Chromium with one page of Amplify, driven by the browser's own protocol."""
+"""A headless Chromium with a page of Amplify, controlled over the DevTools protocol."""
 
 import json
 import os
@@ -17,7 +17,6 @@ from websockets.sync.client import ClientConnection, connect
 FOLDER = Path(__file__).parents[1] / "browser"
 ESBUILD = FOLDER / "node_modules/.bin/esbuild"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-# What CI takes from Debian, and npm's packages, a laptop may not have.
 _FLAGS = (
     "--headless=new",
     "--remote-debugging-port=0",
@@ -32,7 +31,7 @@ _FLAGS = (
 
 
 def find() -> str:
-    """Give the browser's command, or skip, saying what is missing; in CI, fail."""
+    """Return the browser's command. If something is missing, skip the test, or fail it in CI."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     missing = []
     if found is None:
@@ -49,26 +48,33 @@ def find() -> str:
 
 
 def bundle(out: Path) -> str:
-    """Put the page's script and Amplify into one text."""
-    command = [ESBUILD, "page.js", "--bundle", "--format=iife", "--log-level=warning", f"--outfile={out}"]
+    """Return one script with the page's code and Amplify."""
+    command = [
+        str(ESBUILD),
+        "page.js",
+        "--bundle",
+        "--format=iife",
+        "--log-level=warning",
+        f"--outfile={out}",
+    ]
     subprocess.run(command, cwd=FOLDER, check=True)
     return out.read_text()
 
 
 class Page:
-    """The page, by what its script's `window.page` does."""
+    """The page; its script offers functions in `window.page`."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
         self._last = 0
 
     def call(self, function: str, *arguments: Any) -> Any:
-        """Call a function of the page's script; wait for what it gives."""
-        written = ", ".join(json.dumps(one) for one in arguments)
-        return self.evaluate(f"page.{function}({written})")
+        """Call a function of the page's script; return its result."""
+        values = ", ".join(json.dumps(argument) for argument in arguments)
+        return self.evaluate(f"page.{function}({values})")
 
     def evaluate(self, expression: str) -> Any:
-        """Run a script; wait for what it gives."""
+        """Evaluate an expression in the page; return its result."""
         result = self._command(
             "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
         )
@@ -76,11 +82,11 @@ class Page:
         return result["result"].get("value")
 
     def until_heard(self, name: str, condition: str, seconds: float = 20) -> dict[str, Any]:
-        """Wait until a subscription's `heard` fulfils a condition; give it."""
+        """Wait until what a subscription has received meets a condition; return it."""
         start = time.monotonic()
         while True:
             heard: dict[str, Any] = self.call("heard", name)
-            if eval(condition, heard):  # our own tests' words
+            if eval(condition, heard):  # the condition is the test's own
                 return {key: value for key, value in heard.items() if key != "__builtins__"}
             assert time.monotonic() - start < seconds, f"never {condition}: {heard}"
             time.sleep(0.02)
@@ -98,7 +104,7 @@ class Page:
 
 @contextmanager
 def opened(command: str, script: str, folder: Path) -> Iterator[Page]:
-    """Open the browser with an empty page, and run a script in it."""
+    """Open the browser with an empty page and run a script in it."""
     process = subprocess.Popen(
         [command, *_FLAGS, f"--user-data-dir={folder}", "about:blank"],
         stdout=subprocess.DEVNULL,
@@ -108,7 +114,7 @@ def opened(command: str, script: str, folder: Path) -> Iterator[Page]:
         port_file = folder / "DevToolsActivePort"
         start = time.monotonic()
         while not port_file.exists() or not port_file.read_text().strip():
-            assert process.poll() is None, "the browser ended by itself"
+            assert process.poll() is None, "the browser ended"
             assert time.monotonic() - start < 60, "the browser did not start"
             time.sleep(0.02)
         port = port_file.read_text().split()[0]

@@ -7,7 +7,7 @@ import httpx
 
 from core.boards import Boards
 from core.storage.database import Database
-from local import tokens
+from local.server import tokens
 from resolvers.http import Backend, serve
 from resolvers.request.auth import Credentials
 from tests.support.graphql_api import KEYS, SUBMIT, Api

@@ -1,10 +1,10 @@
-"""A stream as an event source delivers it: several shards, split and merged batches, and again."""
+"""Deliver a stream as an event source does: several shards, batches split and merged, and delivered again."""
 
 from typing import TYPE_CHECKING, Any
 
 from core.storage.database import Database
 from core.stream import process
-from local.stream_reader import connect_streams
+from local.stack.stream_reader import connect_streams
 from tests.support.interleaving import Killed, Process, World
 from tests.support.lean import LeanClient
 
@@ -15,7 +15,7 @@ Record = dict[str, Any]
 
 
 class Records:
-    """All records of the scores table's stream since this was made."""
+    """The records of the scores table's stream, from its start."""
 
     def __init__(self, db: Database) -> None:
         self._client = LeanClient(connect_streams(db))
@@ -27,7 +27,7 @@ class Records:
         self.new()
 
     def new(self) -> list[Record]:
-        """Give those that nobody has been given yet."""
+        """Return those that have not been returned yet."""
         found: list[Record] = []
         while True:
             answer = self._client.get_records(ShardIterator=self._iterator)
@@ -38,7 +38,7 @@ class Records:
 
 
 class Deliveries:
-    """The stream's shards: a participant's records are in one, and after a resharding in a child of it."""
+    """The stream's shards: a participant's records are in one of them, after a resharding in its child."""
 
     def __init__(self, world: World, records: Records, shards: int, reshard_at: int | None = None) -> None:
         self._world = world
@@ -48,10 +48,10 @@ class Deliveries:
         self._seen = 0
         self.of: dict[str, list[Record]] = {f"{at}": [] for at in range(shards)}
         self.counted: dict[str, int] = {}  # the checkpoints
-        self.due: set[str] = set()  # the orders whose participants may have to be told
+        self.due: set[str] = set()  # the standings whose participants may have to be notified
 
-    def look(self) -> None:
-        """Take in what was written."""
+    def read(self) -> None:
+        """Read new records and assign each to a shard."""
         for record in self._records.new():
             record["dynamodb"]["ApproximateCreationDateTime"] = self._world.now // 1000
             shard = str(sum(record["dynamodb"]["Keys"]["participant"]["S"].encode()) % self._shards)
@@ -61,8 +61,8 @@ class Deliveries:
             self.of.setdefault(shard, []).append(record)
 
     def ready(self) -> list[str]:
-        """Name the shards with something left to count whose parent is counted to its end."""
-        self.look()
+        """Return the shards with records left to count whose parent shard is counted to its end."""
+        self.read()
         return [
             shard
             for shard, records in self.of.items()
@@ -72,10 +72,10 @@ class Deliveries:
         ]
 
     def consume(self, consumer: Process) -> None:
-        """Count for ever, from the checkpoints on, in any pieces; come up again after each death."""
+        """Count for ever, from the checkpoints on, in random batches; restart after each death."""
         world: World = consumer.world
         chance: random.Random = world.random
-        own: dict[str, int] = {}  # how far this consumer has come: it may lag behind another
+        own: dict[str, int] = {}  # this consumer's own checkpoints, which may lag behind another's
         while True:
             ready = [shard for shard in self.of if own.get(shard, 0) < len(self.of[shard])]
             ready = [shard for shard in self.ready() if shard in ready] or [
@@ -91,14 +91,14 @@ class Deliveries:
                 report = process(consumer.db, consumer.boards, shard, self.of[shard][start:end])
             except Killed:
                 consumer.restart()
-                own = {one: max(0, at - chance.choice([0, 0, 3])) for one, at in self.counted.items()}
+                own = {name: max(0, at - chance.choice([0, 0, 3])) for name, at in self.counted.items()}
             else:
                 own[shard] = end
                 self.due |= report.due
                 self.counted[shard] = max(end, self.counted.get(shard, 0))
 
     def drain(self, db: Database, boards: Any) -> int:
-        """Count all that is left, calmly."""
+        """Count all records that are left; return how many."""
         total = 0
         while ready := self.ready():
             for shard in ready:

@@ -1,4 +1,4 @@
-"""Boards of every kind of score, and scores spread over them in every way that is hard to count."""
+"""Boards of every kind of score, with distributions of scores that are hard to count."""
 
 import random
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""A process that dies at its n-th request, for every n: before it takes effect, or after (an answer lost)."""
+"""Let a process die at its n-th request, for every n: before the request takes effect, or after it."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -7,15 +7,15 @@ from core.boards import Boards
 from core.storage.database import Database
 
 T = TypeVar("T")
-_FREE = frozenset({"exceptions", "meta"})  # no requests
+_NO_REQUESTS = frozenset({"exceptions", "meta"})
 
 
 class Killed(BaseException):
-    """The process is gone."""
+    """The process has died."""
 
 
 class MortalClient:
-    """A client whose owner dies at a request of its own, and makes no other afterwards."""
+    """A client that raises `Killed` at one request, before or after it takes effect, and from then on."""
 
     def __init__(self, client: Any, dies_at: int, *, after: bool) -> None:
         self._client, self._dies_at, self._after = client, dies_at, after
@@ -23,7 +23,7 @@ class MortalClient:
 
     def __getattr__(self, name: str) -> Any:
         operation = getattr(self._client, name)
-        if name in _FREE:
+        if name in _NO_REQUESTS:
             return operation
 
         def request(**arguments: Any) -> Any:
@@ -45,9 +45,9 @@ def dying_at_each_request(
     compare: Callable[[T], object],
     step: int = 1,
 ) -> int:
-    """For each n: begin, do it and die at the n-th request, do it again unharmed, compare.
+    """For each n: begin, do and die at the n-th request, do again without dying, compare.
 
-    Gives how many deaths there were. With a `step` only every so many requests are tried.
+    Return the number of deaths. With a `step`, n grows by that.
     """
     deaths = 0
     dies_at = 1
@@ -68,5 +68,5 @@ def dying_at_each_request(
 
 
 def fresh_boards(db: Database) -> Boards:
-    """Boards of a process that remembers nothing."""
+    """Return boards without a cache, as a new process has them."""
     return Boards(db, cache_seconds=0)

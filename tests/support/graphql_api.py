@@ -8,7 +8,7 @@ import httpx
 
 from core.boards import Boards
 from core.storage.database import Database
-from local.roles import acting_as
+from local.stack.roles import acting_as
 from resolvers.http import build_app
 from resolvers.request.auth import Role
 

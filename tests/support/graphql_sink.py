@@ -1,4 +1,4 @@
-"""A small GraphQL endpoint that keeps what it is sent, and answers as it is told to."""
+"""A small GraphQL endpoint that keeps the requests it receives and answers as a test asks."""
 
 import json
 import threading
@@ -12,13 +12,13 @@ Answer = tuple[int, Any]
 
 
 def accept(request: "Received") -> Answer:
-    """Answer as AppSync does a mutation that succeeds."""
+    """Answer as AppSync does when a mutation succeeds."""
     return 200, {"data": {"field": request.input}}
 
 
 @dataclass(frozen=True)
 class Received:
-    """A request as it came."""
+    """A request that was received."""
 
     headers: dict[str, str]
     body: dict[str, Any]
@@ -32,7 +32,7 @@ class Received:
 
 @dataclass
 class Sink:
-    """What came, and how the next is answered."""
+    """The requests received, and how the next one is answered."""
 
     url: str = ""
     answer: Callable[[Received], Answer] = accept

@@ -1,4 +1,4 @@
-"""Counter trees that grow within a test: small leaves, and a clock that is moved on instead of waiting."""
+"""Grow counter trees within a test: small leaves, and a clock that is advanced instead of waiting."""
 
 import time
 from collections.abc import Callable
@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from core.counters import known_trees, root
-from core.counters.known_trees import LEAD, TRUST, Trees
+from core.counters.known_trees import ANNOUNCEMENT_LEAD, CACHE_TTL, Trees
 from core.counters.whole_tree import load_tree
 from core.storage import clock as clock_module
 from core.tree import shape, split
 from core.upkeep.growth import grow
 from tests.support.twin import Twin
 
-_STEPS = 100  # many more than any board of a test takes
+_MAX_STEPS = 100  # more than any board of a test takes
 
 
 class Clock:
-    """Stands in for `time` where the counters take theirs from."""
+    """Replaces the module `time` for the counters."""
 
     def __init__(self) -> None:
         self._ahead = 0
@@ -36,19 +36,14 @@ class Clock:
 
 @dataclass
 class Grower:
-    """Grows a board's tree to the end: until no leaf holds more than `grow_at` that can be cut."""
+    """Grows a board's tree until no leaf that can be cut holds more than `grow_at` entries."""
 
     clock: Clock
     drain: Callable[[], int]
 
     @classmethod
     def make(
-        cls,
-        monkeypatch: pytest.MonkeyPatch,
-        drain: Callable[[], int],
-        *,
-        grow_at: int,
-        inner: int,
+        cls, monkeypatch: pytest.MonkeyPatch, drain: Callable[[], int], *, grow_at: int, inner: int
     ) -> "Grower":
         """Let leaves grow beyond `grow_at` entries, into little more than `inner` children."""
         monkeypatch.setattr(shape, "GROW_AT", grow_at)
@@ -61,19 +56,19 @@ class Grower:
         return cls(clock, drain)
 
     def grow(self, twin: Twin) -> int:
-        """Grow a board's tree to the end; gives how many levels it has then."""
+        """Grow a board's tree until no step is left; return how many levels readers use then."""
         self.drain()
-        for _ in range(_STEPS):
+        for _ in range(_MAX_STEPS):
             if not grow(twin.db, twin.board, twin.standings):
                 return levels(twin)
             self.drain()
-            self.clock.advance(LEAD + TRUST)
-        raise AssertionError("it grows and grows")
+            self.clock.advance(ANNOUNCEMENT_LEAD + CACHE_TTL)
+        raise AssertionError("the tree does not stop growing")
 
 
 def levels(twin: Twin) -> int:
-    """Say how many levels of nodes readers use."""
-    tree = Trees(twin.db).current(twin.standings)
-    known = load_tree(twin.db, twin.board, twin.standings, tree)
-    used = [path for path in known if all(path[at] in known[path[:at]][0].settled for at in range(len(path)))]
+    """Return how many levels of nodes readers use."""
+    tree = Trees(twin.db, twin.board, twin.standings).current()
+    whole = load_tree(twin.db, twin.board, twin.standings, tree)
+    used = [path for path in whole if all(path[at] in whole[path[:at]][0].settled for at in range(len(path)))]
     return 1 + max(len(path) for path in used)

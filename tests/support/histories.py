@@ -1,4 +1,4 @@
-"""Lives of a board among processes that race, lag and die; each is one seed's."""
+"""Histories of a board among processes that race, lag and die; each follows from a seed."""
 
 import random
 import uuid
@@ -10,6 +10,7 @@ import pytest
 
 from core import stream
 from core.boards import Boards
+from core.counters.directory import read_directory
 from core.domain import rank_key
 from core.domain.board import define_board
 from core.domain.entry_item import entry_key
@@ -28,12 +29,12 @@ from tests.support.recount import Ranked, Tree, ranked, recount
 from tests.support.twin import LONG_AGO
 
 PARTICIPANTS = [f"p{at:02}" for at in range(24)]
-SCORES = [1, 1, 1, 2, 3, 40, 41, 42, 60, -5]  # so few that leaves fill, and ties abound
+SCORES = [1, 1, 1, 2, 3, 40, 41, 42, 60, -5]  # so few that leaves fill up and there are many ties
 CLOCKS = [0, 0, 0, -1_000, 1_500, -20_000, 8_000, 3_600_000]  # milliseconds ahead
 
 
 def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let trees grow from four entries on, into few children, so that they come to several levels."""
+    """Let leaves grow from four entries on, into few children, so that trees have several levels."""
     for module in (shape, stream):
         monkeypatch.setattr(module, "GROW_AT", 3)
     monkeypatch.setattr(shape, "TIES_GROW_AT", 3)
@@ -43,7 +44,7 @@ def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass
 class Life:
-    """A board in a world of its own, and all that its processes do to it."""
+    """A board in a simulation of its own, and everything that its processes do to it."""
 
     world: World
     board: Board
@@ -71,7 +72,7 @@ class Life:
 
     @classmethod
     def of_twelve(cls, monkeypatch: pytest.MonkeyPatch, database: Database) -> "Life":
-        """A board in one piece whose twelve entries are counted, with leaves that grow early."""
+        """Make a board of one index shard with twelve entries, all counted, and leaves that grow early."""
         small_leaves(monkeypatch)
         made = cls.make(monkeypatch, database, Records(database), 0, peak_writes_per_second=1)
         db, _ = made.world.connect()
@@ -88,25 +89,25 @@ class Life:
     # What processes do
 
     def write(self, writer: Process) -> None:
-        """Submit, remove, hide, and touch by hand, as players, operators and strangers do."""
+        """Submit and remove scores, and change entries by hand, at random."""
         chance = self.world.random
         for _ in range(self.writes):
             participant = chance.choice(PARTICIPANTS)
-            audit = chance.randrange(10)
-            if audit < 7:
-                offered = Submission(participant, [str(chance.choice(SCORES))])
-                submit_score(writer.db, self.board, offered, now=instant(self.world))
-            elif audit == 7:
+            action = chance.randrange(10)
+            if action < 7:
+                submission = Submission(participant, [str(chance.choice(SCORES))])
+                submit_score(writer.db, self.board, submission, now=instant(self.world))
+            elif action == 7:
                 remove_entry(writer.db, self.board, participant, LONG_AGO)
             else:
-                self.take_away(writer.db, participant, "rank_shard" if audit == 8 else "written_at")
+                self.remove_attribute(writer.db, participant, "rank_shard" if action == 8 else "written_at")
             if self.pause:
                 writer.sleep(chance.random() * self.pause)
 
-    def take_away(self, db: Database, participant: str, attribute: str) -> None:
-        """Change an entry by hand: it hides, or does not tell when it was written."""
+    def remove_attribute(self, db: Database, participant: str, attribute: str) -> None:
+        """Change an entry by hand: it is hidden, or the time when it was written is unknown."""
         if self.board.counter_mode is not CounterMode.STREAM:
-            return  # nobody would count it
+            return  # writers count for themselves, so nobody would count this
         try:
             db.client.update_item(
                 TableName=db.tables.scores,
@@ -117,30 +118,29 @@ class Life:
         except db.client.exceptions.ConditionalCheckFailedException:
             return
 
-    def tend(self, grower: Process) -> None:
-        """Grow the tree for ever."""
+    def grow_forever(self, grower: Process) -> None:
         while True:
             try:
-                left = grow(grower.db, self.board, self.standings)
+                more = grow(grower.db, self.board, self.standings)
             except Killed:
                 grower.restart()
             else:
-                grower.sleep(1 if left else 2)
+                grower.sleep(1 if more else 2)
 
-    def grow_out(self, grower: Process) -> None:
-        """Grow the tree until nothing is left to."""
+    def grow_fully(self, grower: Process) -> None:
+        """Grow the tree until no step is left."""
         while True:
             try:
-                left = grow(grower.db, self.board, self.standings)
+                more = grow(grower.db, self.board, self.standings)
             except Killed:
                 grower.restart()
             else:
-                if not left:
+                if not more:
                     return
                 grower.sleep(1)
 
     def rebuild(self, rebuilder: Process) -> None:
-        """Rebuild the counters, however often it takes."""
+        """Rebuild the counters, again after each death."""
         while True:
             try:
                 rebuilds.rebuild(rebuilder.db, self.board, self.standings)
@@ -152,7 +152,7 @@ class Life:
     # What tests do
 
     def start(self, writers: int = 2, consumers: int | None = None, deaths: float = 0.06) -> list[Process]:
-        """Start the writers and consumers; gives the writers."""
+        """Start writers and consumers; return the writers."""
         chance = self.world.random
         for at in range(consumers or chance.choice([1, 2])):
             traits = {"deaths": deaths, "weight": chance.choice([0.3, 1, 3])}
@@ -163,7 +163,7 @@ class Life:
         ]
 
     def populate(self) -> None:
-        """Put an entry for half of the participants, as an import by other tools does, and count them."""
+        """Put an entry for half of the participants, as other tools may import them, and count them."""
         chance = self.world.random
         puts: list[Any] = []
         for participant in PARTICIPANTS[::2]:
@@ -183,8 +183,11 @@ class Life:
         self.world.database.client.batch_write_item(RequestItems={tables.scores: puts})
         self.drain()
 
+    def tree_in_use(self) -> int:
+        return read_directory(self.world.database, self.standings).current
+
     def drain(self) -> int:
-        """Count all that the stream holds, what counting makes of it included; gives how many records."""
+        """Count all records, also those that follow from counting; return how many there were."""
         return self.deliveries.drain(*self.world.connect())
 
     def entries(self) -> list[Ranked]:
@@ -194,7 +197,7 @@ class Life:
         return recount(self.world.database, self.board, self.standings, sorted(self.participants))
 
     def calm_down(self) -> list[str]:
-        """Count and grow all that is left to; give what is wrong then."""
+        """Count all records and grow the tree until no step is left; return what is wrong then."""
         db, _ = self.world.connect()
         for _ in range(60):
             self.drain()
@@ -202,7 +205,7 @@ class Life:
             if not grow(db, self.board, self.standings) and not self.drain():
                 break
         else:
-            return ["it never comes to an end"]
+            return ["the tree does not stop growing"]
         report = checks.check(db, self.board, self.standings, patience=0)
-        said = self.recount()
-        return said.wrong + [str(drift) for drift in report.drifts] + ["unsettled"] * said.unsettled
+        tree = self.recount()
+        return tree.wrong + [str(drift) for drift in report.drifts] + ["unsettled"] * tree.unsettled

@@ -1,8 +1,9 @@
-"""Processes that share a database, one request at a time, in an order, at times and with deaths from a seed.
+"""Deterministic simulation: processes share a database, and a seed decides how their requests interleave.
 
-Each process is a thread with its own connection, memory and clock. It stops before each request; the seed
-says who goes on, how much time has passed by then, and whether the process dies, before its request takes
-effect or after (an answer lost). Nothing else runs meanwhile, so a seed is one history, the same each time.
+Each process is a thread with a connection, a cache and a clock of its own. It stops before each request. The
+seed decides which process goes on, how much time has passed by then, and whether the process dies: before its
+request takes effect, or after it (the response is lost). Nothing else runs meanwhile, so the history of a
+seed is the same each time.
 """
 
 import random
@@ -19,35 +20,32 @@ import pytest
 from core import stream
 from core.boards import Boards
 from core.counters import known_trees, root
-from core.entries import write
+from core.storage import backoff, parallel
 from core.storage import clock as clock_module
-from core.storage import parallel
 from core.storage.database import Database
-from core.submissions import attempt, submit
 from core.upkeep import checks, rebuilds
 
 T = TypeVar("T")
 
 START = 1_800_000_000_000  # milliseconds since 1970
-_FREE = frozenset({"exceptions", "meta"})  # no requests
-_UNDER_WAY = (
-    known_trees.LEAD - known_trees.TRUST - 500
-)  # as long as an announcement may take: the tree's one assumption
+_NO_REQUESTS = frozenset({"exceptions", "meta"})
+# How long an announcement may take at most: the one assumption of the counter trees.
+_MAX_DELAY = known_trees.ANNOUNCEMENT_LEAD - known_trees.CACHE_TTL - 500
 
 
 class Killed(BaseException):
-    """The process is gone."""
+    """The process has died."""
 
 
 class Over(BaseException):
-    """The world has ended around the process."""
+    """The simulation has ended."""
 
 
 class Process(threading.Thread):
-    """A thread that makes its requests only when it is told to.
+    """A thread that makes a request only when it is its turn.
 
-    `skew` is by how many milliseconds its clock is ahead, `deaths` how likely each request is its last, and
-    `weight` how often it gets its turn. It `dies_at` the request of that number, or none.
+    Its clock is `skew` milliseconds ahead. Each request is its last with probability `deaths`. `weight` is
+    how often it gets a turn, in relation to others. It dies at the request number of `dies_at`, if any.
     """
 
     def __init__(
@@ -65,7 +63,7 @@ class Process(threading.Thread):
         self.world, self.body = world, body
         self.skew, self.deaths, self.weight, self.dies_at = skew, deaths, weight, dies_at
         self.requests = 0
-        self.next: tuple[str, dict[str, Any]] | None = None  # the request that it stopped before
+        self.next: tuple[str, dict[str, Any]] | None = None  # the request before which it has stopped
         self.stopped_at = self.wakes_at = 0
         self.fate = ""
         self.error: BaseException | None = None
@@ -85,7 +83,7 @@ class Process(threading.Thread):
         self._stopped.release()
 
     def restart(self) -> None:
-        """Come up again, as a new process that remembers nothing."""
+        """Start again as a new process with an empty cache."""
         self.db, self.boards = self.world.connect()
 
     def sleep(self, seconds: float) -> None:
@@ -93,7 +91,7 @@ class Process(threading.Thread):
         self.stop()
 
     def stop(self) -> None:
-        """Wait for a turn."""
+        """Wait for the next turn."""
         self.stopped_at = self.world.now
         self._stopped.release()
         self._go.acquire()
@@ -101,7 +99,7 @@ class Process(threading.Thread):
             raise Over
 
     def go_on(self, fate: str = "") -> None:
-        """Give it a turn, from another thread, and wait until it stops again. `fate` says when it dies."""
+        """Give it a turn, from another thread, and wait until it stops again; `fate` is when it dies."""
         self.fate = fate
         self._go.release()
         self.wait()
@@ -111,16 +109,16 @@ class Process(threading.Thread):
         self._stopped.acquire()
 
     @property
-    def overdue_in(self) -> int:
-        """In how many milliseconds its request must be made."""
+    def due_in(self) -> int:
+        """In how many milliseconds its request must be made at the latest."""
         if self.next is None or not _announces(*self.next):
             return 10**9
-        return self.stopped_at + _UNDER_WAY - self.world.now
+        return self.stopped_at + _MAX_DELAY - self.world.now
 
 
 @dataclass
 class World:
-    """A database, the time, and the chance that orders all that is done to it."""
+    """A database, the time, and the random numbers that order everything done to it."""
 
     database: Database
     random: random.Random
@@ -129,12 +127,12 @@ class World:
     processes: list[Process] = field(default_factory=list)
 
     def connect(self) -> tuple[Database, Boards]:
-        """Give a new process's view of the database."""
+        """Return a new process's connection to the database."""
         db = Database(Client(self.database.client), self.database.tables)  # type: ignore[arg-type]
         return db, Boards(db, cache_seconds=3600)
 
     def add(self, name: str, body: Callable[[Process], object], **traits: Any) -> Process:
-        """Start a process, which waits for its first turn."""
+        """Start a process; it waits for its first turn."""
         process = Process(self, name, body, **traits)
         self.processes.append(process)
         process.start()
@@ -142,18 +140,20 @@ class World:
         return process
 
     def run(self, until: Iterable[Process]) -> None:
-        """Let the processes run until these have ended; then the others are gone too."""
+        """Let all processes run until these have ended, then end the others."""
         awaited = list(until)
-        while not all(one.finished for one in awaited) and not any(one.error for one in self.processes):
-            alive = [one for one in self.processes if not one.finished]
-            awake = [one for one in alive if one.wakes_at <= self.now]
+        while not all(process.finished for process in awaited) and not any(
+            process.error for process in self.processes
+        ):
+            alive = [process for process in self.processes if not process.finished]
+            awake = [process for process in alive if process.wakes_at <= self.now]
             if not awake:
-                self.now = min(one.wakes_at for one in alive)
+                self.now = min(process.wakes_at for process in alive)
                 continue
-            urgent = [one for one in alive if one.overdue_in < self.hurry]
+            urgent = [process for process in alive if process.due_in < self.hurry]
             if not urgent:
                 self.now += self.random.randrange(self.hurry)
-            [process] = urgent[:1] or self.random.choices(awake, [one.weight for one in awake])
+            [process] = urgent[:1] or self.random.choices(awake, [each.weight for each in awake])
             dies = self.random.random() < process.deaths
             fate = self.random.choice(["before", "after"]) if dies else ""
             if process.dies_at and process.dies_at[0] == process.requests:
@@ -168,14 +168,14 @@ class World:
         self.processes.clear()
 
     def hold(self, process: Process, operation: str, table: str) -> None:
-        """Let one process run alone until it stops before such a request."""
+        """Let one process run alone until it stops before such a request that names this table."""
         while process.next is None or process.next[0] != operation or table not in str(process.next[1]):
             assert not process.finished, process.error
             process.go_on()
 
 
 class Client:
-    """A client whose every request waits for its process's turn, if it is a process that makes it."""
+    """A client whose requests wait for the turn of the process that makes them, if one does."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -183,7 +183,7 @@ class Client:
     def __getattr__(self, name: str) -> Any:
         operation = getattr(self._client, name)
         process = threading.current_thread()
-        if name in _FREE or not isinstance(process, Process):
+        if name in _NO_REQUESTS or not isinstance(process, Process):
             return operation
 
         def request(**arguments: Any) -> Any:
@@ -203,14 +203,14 @@ class Client:
 
 
 def _announces(operation: str, arguments: dict[str, Any]) -> bool:
-    """Say whether a request tells of a node's or a tree's birth."""
+    """Return whether a request announces the birth of a node or a tree."""
     if operation == "transact_write_items":
-        return any("edges" in one.get("Put", {}).get("Item", {}) for one in arguments["TransactItems"])
+        return any("edges" in write.get("Put", {}).get("Item", {}) for write in arguments["TransactItems"])
     return operation == "put_item" and "born" in arguments["Item"]
 
 
 def virtual(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
-    """Have the core live in a world's time, and make its calls one after the other, in any order."""
+    """Let core run in a world's time, and make parallel calls one after the other, in random order."""
 
     def now_ms() -> int:
         process = threading.current_thread()
@@ -233,14 +233,13 @@ def virtual(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
     _replace(monkeypatch, clock_module.now_ms, now_ms)
     _replace(monkeypatch, parallel.run_all, run_all)
     clock = types.SimpleNamespace(sleep=sleep, monotonic=lambda: now_ms() / 1000)
-    for module in (checks, rebuilds, write, root, attempt, stream, submit, known_trees):
-        if hasattr(module, "time"):
-            monkeypatch.setattr(module, "time", clock)
+    for module in (backoff, checks, rebuilds, root, stream, known_trees):
+        monkeypatch.setattr(module, "time", clock)
     random.seed(world.random.random())
 
 
-def _replace(monkeypatch: pytest.MonkeyPatch, old: Any, new: Any) -> None:
-    """Replace a function in every module that has it by name."""
+def _replace(monkeypatch: pytest.MonkeyPatch, old: Callable[..., Any], new: Callable[..., Any]) -> None:
+    """Replace a function in every module of core that has imported it."""
     for name, module in list(sys.modules.items()):
         if name.startswith("core.") and getattr(module, old.__name__, None) is old:
             monkeypatch.setattr(module, old.__name__, new)

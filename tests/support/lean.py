@@ -1,6 +1,6 @@
-"""A DynamoDB client of a tenth of boto3's work a request, for tests that make tens of thousands of them.
+"""A DynamoDB client with a tenth of boto3's overhead, for tests that make tens of thousands of requests.
 
-The same engine, requests, answers and exceptions; one connection for each thread.
+Engine, requests, answers and exceptions are the same. There is one connection for each thread.
 """
 
 import base64
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 _HEADERS = {
     "Content-Type": "application/x-amz-json-1.0",
-    # The local engine looks for a signature and takes any.
+    # The local engine requires a signature and accepts any.
     "Authorization": "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request,"
     " SignedHeaders=host, Signature=0",
     "X-Amz-Date": "20260101T000000Z",
@@ -20,7 +20,7 @@ _HEADERS = {
 
 
 class LeanClient:
-    """Makes the calls of a boto3 client of DynamoDB or of its streams."""
+    """Makes the calls of a boto3 client, of DynamoDB or of its streams."""
 
     def __init__(self, client: Any) -> None:
         self.meta = client.meta
@@ -42,9 +42,9 @@ class LeanClient:
 
         def request(**arguments: Any) -> Any:
             connection = self._connection
-            connection.request("POST", "/", json.dumps(arguments, default=_written), headers)
+            connection.request("POST", "/", json.dumps(arguments, default=_encode), headers)
             answer = connection.getresponse()
-            body = json.loads(answer.read(), object_hook=_read)
+            body = json.loads(answer.read(), object_hook=_decode)
             if answer.status == http.client.OK:
                 return body
             code = body["__type"].rpartition("#")[2]
@@ -54,11 +54,11 @@ class LeanClient:
         return request
 
 
-def _written(value: Any) -> str:
+def _encode(value: Any) -> str:
     return base64.b64encode(value).decode()
 
 
-def _read(found: dict[str, Any]) -> dict[str, Any]:
-    if len(found) == 1 and isinstance(binary := found.get("B"), str):
+def _decode(value: dict[str, Any]) -> dict[str, Any]:
+    if len(value) == 1 and isinstance(binary := value.get("B"), str):
         return {"B": base64.b64decode(binary)}
-    return found
+    return value

@@ -1,4 +1,4 @@
-"""A server with sockets over a real port, what is published on it, and a client of its bare messages."""
+"""A server with WebSockets on a real port, publishing on it, and a client that sends single messages."""
 
 import asyncio
 import base64
@@ -20,9 +20,9 @@ from core.boards import Boards
 from core.storage.database import Database, Tables
 from core.storage.database import connect as connect_database
 from core.storage.tables import create_tables
-from local import sockets, tokens, web
-from local.engine import Engine
-from local.roles import ActingAs, enforce
+from local.server import sockets, tokens, web
+from local.stack.engine import Engine
+from local.stack.roles import ActingAs, enforce
 from resolvers.http import Backend, serve
 from resolvers.request.auth import Credentials
 from resolvers.request.hub import Hub
@@ -48,12 +48,12 @@ AT = "2026-11-30T12:00:00Z"
 
 
 def token(participant: str, lasts_seconds: float = 60) -> str:
-    """Make a participant's token."""
+    """Return a token for a participant."""
     return tokens.mint(SECRET, participant, lasts_seconds)
 
 
 def change(participant: str = "ann", version: int = 1, **changes: Any) -> dict[str, Any]:
-    """An event, as the publisher has it."""
+    """Return a rank bucket change as the publisher sends it."""
     return {
         "leaderboardId": "board",
         "participantId": participant,
@@ -71,7 +71,7 @@ def change(participant: str = "ann", version: int = 1, **changes: Any) -> dict[s
 
 
 def top_change(**changes: Any) -> dict[str, Any]:
-    """An event of a board's top."""
+    """Return a top change as the publisher sends it."""
     return {
         "leaderboardId": "board",
         "period": "all-time",
@@ -84,7 +84,7 @@ def top_change(**changes: Any) -> dict[str, Any]:
 
 
 def top_row(participant: str = "x", **changes: Any) -> dict[str, Any]:
-    """A row of an event of a board's top."""
+    """Return a row of a top change."""
     return {
         "rank": 1,
         "participantId": participant,
@@ -96,7 +96,7 @@ def top_row(participant: str = "x", **changes: Any) -> dict[str, Any]:
 
 
 class Live:
-    """A running server, asked over HTTP as ADMIN unless told otherwise."""
+    """A running server, queried over HTTP as ADMIN by default."""
 
     def __init__(self, port: int, hub: Hub) -> None:
         self.host = f"127.0.0.1:{port}"
@@ -105,29 +105,29 @@ class Live:
         self._http = httpx.Client(timeout=30)
 
     def ask(self, query: str, *, key: str = "admin", **variables: Any) -> dict[str, Any]:
-        """Give the whole response."""
+        """Send a request and return the whole response."""
         body = {"query": query, "variables": variables}
         answer = self._http.post(self.url, json=body, headers={"x-api-key": key})
         response: dict[str, Any] = answer.json()
         return response
 
     def board(self, board_id: str = "board", **rules: Any) -> None:
-        """Make a board."""
+        """Create a board."""
         query = "mutation ($input: CreateLeaderboardInput!) { createLeaderboard(input: $input) { id } }"
         assert "errors" not in self.ask(query, input={"id": board_id, **rules})
 
     def publish(self, event: Mapping[str, Any], selected: str = FIELDS) -> None:
-        """Publish a change of rank bucket, as the publisher does."""
+        """Publish a rank bucket change, as the publisher does."""
         response = self.ask(PUBLISH.replace("FIELDS", selected), input=event)
         assert "errors" not in response, response
 
     def publish_top(self, event: Mapping[str, Any]) -> None:
-        """Publish a change of a top."""
+        """Publish a top change."""
         response = self.ask(PUBLISH_TOP.replace("FIELDS", TOP_FIELDS), input=event)
         assert "errors" not in response, response
 
-    def until_nobody_listens(self) -> None:
-        """Wait until the server has forgotten all subscriptions."""
+    def wait_for_no_subscriptions(self) -> None:
+        """Wait until no subscription is left."""
         start = time.monotonic()
         while self.hub.count():
             assert time.monotonic() - start < 20, f"{self.hub.count()} subscriptions are left"
@@ -136,7 +136,7 @@ class Live:
 
 @contextmanager
 def live_alone(engine: Engine, **sizes: Any) -> Iterator[Live]:
-    """Run a server on tables of its own, with the board "board"."""
+    """Run a server on new tables, with the board "board"."""
     tables = Tables.with_prefix(f"live-{uuid.uuid4().hex[:12]}")
     db = connect_database(
         tables, region="us-east-1", endpoint_url=engine.endpoint, access_key="local", secret_key="local"
@@ -150,7 +150,7 @@ def live_alone(engine: Engine, **sizes: Any) -> Iterator[Live]:
 
 @contextmanager
 def live(db: Database, boards: Boards, *, port: int = 0, **sizes: Any) -> Iterator[Live]:
-    """Run a server for the length of the block."""
+    """Run a server until the block ends."""
     backend = Backend(db, boards, Credentials(KEYS, partial(tokens.read, SECRET)))
     app = serve(backend)
     app.add_middleware(ActingAs, role="http")
@@ -169,7 +169,7 @@ def live(db: Database, boards: Boards, *, port: int = 0, **sizes: Any) -> Iterat
 
 
 class Socket:
-    """A client of AppSync's protocol, message by message."""
+    """A client of AppSync's protocol that sends message by message."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self.connection = connection
@@ -184,10 +184,10 @@ class Socket:
         path: str = "/graphql",
         form: str = "subprotocol",
     ) -> AsyncIterator[Self]:
-        """Connect, with the credentials in one of the three forms that clients use."""
+        """Connect, with the credentials in one of the forms that clients use."""
         text = json.dumps(headers).encode()
         url, protocols, plain = f"ws://{to.host}{path}", ["graphql-ws"], {}
-        if form == "query":  # as gql does: "+", "/" and "=" as they are
+        if form == "query":  # as gql does, with "+", "/" and "=" not escaped
             url += f"?header={base64.b64encode(text).decode()}&payload=e30="
         elif form == "escaped query":
             url += "?" + urlencode({"header": base64.b64encode(text).decode(), "payload": "e30="})
@@ -205,27 +205,27 @@ class Socket:
         await self.connection.send(json.dumps(message))
 
     async def receive(self, timeout: float = 10) -> dict[str, Any]:
-        """Give the next message but those that keep alive."""
+        """Return the next message that is no keep-alive."""
         while True:
             message: dict[str, Any] = json.loads(await asyncio.wait_for(self.connection.recv(), timeout))
             if message != {"type": "ka"}:
                 return message
 
     async def init(self) -> dict[str, Any]:
-        """Say that we are ready; give the answer."""
+        """Send connection_init and return the answer."""
         await self.send({"type": "connection_init"})
         return await self.receive()
 
     async def start(
         self, id_: str, query: str = WATCH, authorization: Mapping[str, str] = PUBLIC, **variables: Any
     ) -> dict[str, Any]:
-        """Start a subscription; give the answer."""
+        """Start a subscription and return the answer."""
         data = json.dumps({"query": query, "variables": variables})
         payload = {"data": data, "extensions": {"authorization": authorization}}
         await self.send({"id": id_, "type": "start", "payload": payload})
         return await self.receive()
 
     async def stop(self, id_: str) -> dict[str, Any]:
-        """Stop a subscription; give the answer."""
+        """Stop a subscription and return the answer."""
         await self.send({"id": id_, "type": "stop"})
         return await self.receive()

@@ -1,7 +1,7 @@
-"""The oracle: a plain leaderboard that the real one is compared with.
+"""A plain leaderboard that the real one is compared with.
 
-It keeps a dict of entries and sorts a list whenever it is asked. It shares no code with the board that it
-judges: scores are scaled integers, the order is found by comparing two entries, component by component.
+It keeps a dict of entries, and sorts a list for every question. It shares no code with the real one: scores
+are scaled integers, and entries are compared component by component.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +19,7 @@ Tie = Literal["EARLIEST", "LATEST", "PARTICIPANT"]
 
 @dataclass(frozen=True)
 class Standing:
-    """What a participant stands with."""
+    """A participant's entry."""
 
     participant: str
     score: tuple[int, ...]
@@ -29,7 +29,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Bucket:
-    """A rank bucket: down to a rank, down to a share of the board in percent, or everyone else."""
+    """A rank bucket: up to a rank, up to a share of the board in percent, or all others."""
 
     name: str
     to: int | None = None
@@ -38,7 +38,7 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Place:
-    """Everything that a rank says."""
+    """A rank, and all that goes with it."""
 
     rank: int
     position: int
@@ -50,7 +50,7 @@ class Place:
 
 
 def compare_scores(orders: Sequence[Order], a: Sequence[int], b: Sequence[int]) -> int:
-    """Negative where `a` is the better score, 0 for a tie."""
+    """Return a negative number if `a` is the better score, 0 for a tie."""
     for order, x, y in zip(orders, a, b, strict=True):
         if x != y:
             x_is_better = x > y if order == "DESCENDING" else x < y
@@ -59,7 +59,7 @@ def compare_scores(orders: Sequence[Order], a: Sequence[int], b: Sequence[int]) 
 
 
 def compare_times(tie_break: Tie, a: datetime, b: datetime) -> int:
-    """Negative where `a` is the time that stands first among equal scores."""
+    """Return a negative number if `a` comes first among equal scores."""
     if tie_break == "PARTICIPANT" or a == b:
         return 0
     a_is_first = a < b if tie_break == "EARLIEST" else a > b
@@ -67,16 +67,16 @@ def compare_times(tie_break: Tie, a: datetime, b: datetime) -> int:
 
 
 class OutOfBounds(Exception):
-    """A sum that leaves its component's bounds."""
+    """A sum leaves its component's bounds."""
 
 
 class Removed(Exception):
-    """A score from before its participant was removed."""
+    """A score was achieved before its participant was removed."""
 
 
 @dataclass
 class Oracle:
-    """One board in one period. `bounds` are the least and the greatest value of each component."""
+    """One board in one period. `bounds` are each component's lowest and highest value."""
 
     orders: Sequence[Order] = ("DESCENDING",)
     bounds: Sequence[tuple[int, int]] = ()
@@ -90,11 +90,11 @@ class Oracle:
     # Writes
 
     def submit(self, participant: str, score: tuple[int, ...], achieved_at: datetime) -> bool:
-        """Whether the submission changed anything.
+        """Submit a score, and return whether it changed the entry.
 
         Raises:
-            OutOfBounds: nothing changed, for the sum would leave the bounds.
-            Removed: nothing changed, for the score is from before a removal.
+            OutOfBounds: the sum would leave its bounds; nothing changed.
+            Removed: the score was achieved before a removal; nothing changed.
         """
         if participant in self.removed and achieved_at <= self.removed[participant]:
             raise Removed
@@ -133,13 +133,13 @@ class Oracle:
             changes = (by_score or by_time) < 0
         return Standing(old.participant, score, achieved_at, old.submissions + 1) if changes else None
 
-    # Reads: a hidden entry keeps its standing, and takes no place
+    # Reads: a hidden entry keeps its score, and takes no rank
 
     def visible(self) -> list[Standing]:
         return [entry for entry in self.entries.values() if entry.participant not in self.hidden]
 
     def compare(self, a: Standing, b: Standing) -> int:
-        """Negative where `a` stands before `b`; no two participants stand in one place."""
+        """Return a negative number if `a` comes before `b`; 0 only for the same participant."""
         by_score = compare_scores(self.orders, a.score, b.score)
         by_time = compare_times(self.tie_break, a.achieved_at, b.achieved_at)
         a_id, b_id = a.participant.encode(), b.participant.encode()
@@ -159,14 +159,14 @@ class Oracle:
         return [ranked[start : start + limit] for start in range(0, len(ranked), limit)]
 
     def around(self, participant: str, radius: int) -> list[Standing] | None:
-        """`radius` entries on each side; the window slides at an end so as to stay full."""
+        """Return `radius` entries on each side; at an end of the board, more on the other side."""
         ranked = self.ranked()
         if participant not in {entry.participant for entry in ranked}:
             return None
         wanted = min(2 * radius + 1, len(ranked))
         windows = [ranked[start : start + wanted] for start in range(len(ranked) - wanted + 1)]
         middle = [entry.participant for entry in ranked].index(participant)
-        # Of the full windows, the one whose middle is nearest to the participant.
+        # The full window whose middle is nearest to the participant.
         return min(enumerate(windows), key=lambda window: abs(window[0] + radius - middle))[1]
 
     def entries_of(self, participants: Iterable[str]) -> list[Standing]:
@@ -191,7 +191,7 @@ def count(standings: Iterable[Standing], holds: Callable[[Standing], bool]) -> i
 
 
 def bucket_of(buckets: Sequence[Bucket], rank: int, total: int) -> tuple[Bucket, int, int | None]:
-    """The first bucket that reaches down to the rank, with its first place and its last (None: no end)."""
+    """Return the first bucket that reaches down to the rank, and its first and last rank (None: no end)."""
     first = 1
     for bucket in buckets:
         last = last_rank(bucket, total)
@@ -202,7 +202,7 @@ def bucket_of(buckets: Sequence[Bucket], rank: int, total: int) -> tuple[Bucket,
 
 
 def last_rank(bucket: Bucket, total: int) -> int | None:
-    """A share that is no whole number of entries is rounded up: the top 1% of 50 is one entry."""
+    """Return a bucket's last rank; a share of the board is rounded up, so the top 1% of 50 is one entry."""
     if bucket.to is not None:
         return bucket.to
     if bucket.top_percent is not None:

@@ -1,4 +1,4 @@
-"""An independent recount of an order's counters, from a plain list of its entries."""
+"""Recount the counters of some standings from a plain list of the entries, independently of core.counters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Item = dict[str, Any]
 
 @dataclass(frozen=True)
 class Ranked:
-    """An entry that takes a rank: where it stands and when it was last written."""
+    """A ranked entry: its rank key, and when it was last written."""
 
     key: bytes
     written: int
@@ -22,7 +22,7 @@ class Ranked:
 
 @dataclass
 class Tree:
-    """What an order's counters said, node by node, and all that is wrong with it."""
+    """The shape of the tree in use, and everything that is wrong with its counts and the top."""
 
     wrong: list[str]
     depth: int = 0
@@ -32,75 +32,73 @@ class Tree:
 
 
 def ranked(db: Database, standings: str, participants: Sequence[str]) -> list[Ranked]:
-    """Read who takes a rank, straight from the table."""
+    """Read the ranked entries among some participants, straight from the table."""
     found = []
     for start in range(0, len(participants), 100):
         keys: Any = [
-            {"participant": {"S": one}, "standings": {"S": standings}}
-            for one in participants[start : start + 100]
+            {"participant": {"S": participant}, "standings": {"S": standings}}
+            for participant in participants[start : start + 100]
         ]
-        wanted = {db.tables.scores: {"Keys": keys, "ConsistentRead": True}}
+        wanted: Any = {db.tables.scores: {"Keys": keys, "ConsistentRead": True}}
         items: list[Item] = db.client.batch_get_item(RequestItems=wanted)["Responses"][db.tables.scores]
         found += [
             Ranked(bytes(item["rank_key"]["B"]), _written(item)) for item in items if "rank_shard" in item
         ]
-    return sorted(found, key=lambda one: one.key)
+    return sorted(found, key=lambda entry: entry.key)
 
 
 def recount(db: Database, board: Board, standings: str, participants: Sequence[str]) -> Tree:
-    """Compare every node of the tree in use, settled or not, and the top with a count of the plain list."""
+    """Compare every node of the tree in use, settled or not, and the top with counts of the plain list."""
     entries = ranked(db, standings, participants)
     items = _items(db, board, standings)
-    trees = items.get("trees", {"current": {"N": "0"}, "born": {"M": {"0": {"N": "0"}}}})
-    number = trees["current"]["N"]
-    said = Tree([])
+    directory = items.get("trees", {"current": {"N": "0"}, "born": {"M": {"0": {"N": "0"}}}})
+    number = directory["current"]["N"]
+    tree = Tree([])
 
-    def look(path: tuple[int, ...], low: bytes, high: bytes | None, born: int) -> None:
+    def visit(path: tuple[int, ...], low: bytes, high: bytes | None, born: int) -> None:
         hexed = bytes(path).hex()
         edges = static_edges(board, path)
         if edges is None:
             edges = _unpacked(items[f"edges{number}:{hexed}"]["edges"]["B"])
         node = items.get(f"tree{number}:{hexed}", {})
-        said.nodes += 1
-        said.depth = max(said.depth, len(path) + 1)
-        bounds = [low, *edges, high]
+        tree.nodes += 1
+        tree.depth = max(tree.depth, len(path) + 1)
         counts = {int(name[1:], 16): int(value["N"]) for name, value in node.items() if _is(name, "c")}
-        for child in range(len(edges) + 1):
-            start, end = bounds[child], bounds[child + 1]
-            inside = [one for one in entries if start <= one.key and (end is None or one.key < end)]
-            expected = sum(one.written >= born for one in inside)
+        for child, (start, end) in enumerate(zip([low, *edges], [*edges, high], strict=True)):
+            inside = [entry for entry in entries if start <= entry.key and (end is None or entry.key < end)]
+            expected = sum(entry.written >= born for entry in inside)
             counted = counts.pop(child, 0)
             if counted != expected:
-                said.wrong.append(f"tree{number}:{hexed} child {child}: {counted}, not {expected}")
+                tree.wrong.append(f"tree{number}:{hexed} child {child}: {counted}, not {expected}")
             grown = node.get(f"g{child:02x}")
             static = static_edges(board, (*path, child)) is not None
             settled = static or f"s{child:02x}" in node
             if static or grown:
                 birth = max(born, int(grown["N"])) if grown else born
-                late = sum(one.written < birth for one in inside)
+                late = sum(entry.written < birth for entry in inside)
                 if settled and late:
-                    said.wrong.append(f"tree{number}:{hexed} child {child}: settled without {late}")
-                said.unsettled += not settled
-                look((*path, child), start, end, birth)
+                    tree.wrong.append(f"tree{number}:{hexed} child {child}: settled without {late}")
+                tree.unsettled += not settled
+                visit((*path, child), start, end, birth)
             if not (settled and f"tree{number}:{hexed}{child:02x}" in items):
-                said.fullest = max(said.fullest, len(inside))
+                tree.fullest = max(tree.fullest, len(inside))
         if any(counts.values()):
-            said.wrong.append(f"tree{number}:{hexed}: counts beyond its children {counts}")
+            tree.wrong.append(f"tree{number}:{hexed}: counts beyond its children {counts}")
 
-    birth = int(trees["born"]["M"][number]["N"])
-    if late := sum(one.written < birth for one in entries):
-        said.wrong.append(f"tree{number}: in use without {late}")
-    look((), b"", None, birth)
+    birth = int(directory["born"]["M"][number]["N"])
+    if late := sum(entry.written < birth for entry in entries):
+        tree.wrong.append(f"tree{number}: in use without {late}")
+    visit((), b"", None, birth)
     top = items.get("top")
-    shown = [bytes(one["M"]["rank_key"]["B"]) for one in top["entries"]["L"]] if top else []
-    best = [one.key for one in entries]
+    shown = [bytes(entry["M"]["rank_key"]["B"]) for entry in top["entries"]["L"]] if top else []
+    best = [entry.key for entry in entries]
     if shown != best[: len(shown)] or (top and top["whole"]["BOOL"] and len(shown) < len(best)):
-        said.wrong.append(f"top: {len(shown)} shown of {min(TOP_KEPT, len(best))}, not the best")
-    return said
+        tree.wrong.append(f"top: {len(shown)} shown of {min(TOP_KEPT, len(best))}, not the best")
+    return tree
 
 
 def _items(db: Database, board: Board, standings: str) -> dict[str, Item]:
-    """Read an order's derived items, the counts of all counter shards added up."""
+    """Read the items of some standings, with the counts of all counter shards added up."""
     found: dict[str, Item] = {}
     for shard in range(counter_shards(board)):
         partition = f"{standings}#{shard}" if shard else standings
@@ -127,18 +125,18 @@ def _items(db: Database, board: Board, standings: str) -> dict[str, Item]:
 
 
 def _written(item: Item) -> int:
-    told = item.get("written_at", {}).get("N", "").partition(".")[0]
-    return int(told) if told.isdecimal() else 0
+    written_at = item.get("written_at", {}).get("N", "").partition(".")[0]
+    return int(written_at) if written_at.isdecimal() else 0
 
 
 def _is(name: str, kind: str) -> bool:
     return len(name) == 3 and name[0] == kind and all(digit in "0123456789abcdef" for digit in name[1:])
 
 
-def _unpacked(packed: bytes) -> list[bytes]:
+def _unpacked(packed: bytes) -> tuple[bytes, ...]:
     edges = []
     while packed:
         end = 2 + packed[0] * 256 + packed[1]
         edges.append(bytes(packed[2:end]))
         packed = packed[end:]
-    return edges
+    return tuple(edges)

@@ -1,7 +1,7 @@
-"""A board with periods, and what must come of it: an oracle for each period, and a memory of submissions.
+"""A board with periods, an oracle for each period, and what was answered to each submission.
 
-Which period an instant is in is told by strftime. Across a change of zone it is told by the rule itself: the
-running period ends as it was to end, and what comes after is later, in the new zone.
+The period of an instant is found with strftime. After a change of zone it follows from the rule: the running
+period ends when it was to end, and the ones after it are later, in the new zone.
 """
 
 import itertools
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -25,7 +26,7 @@ from tests.support.twin import ALL_TIME, Twin, standing_of, written
 
 FORMATS = {"DAILY": "daily-%Y-%m-%d", "WEEKLY": "weekly-%G-W%V", "MONTHLY": "monthly-%Y-%m"}
 DAY = timedelta(days=1)
-# So long that what is tested on a fixed date is not gone by the day that the test is run.
+# So long that nothing of a test's fixed date has expired when the test is run.
 KEPT = Retention(daily_days=36500, weekly_days=36500, monthly_days=36500)
 _numbers = itertools.count()
 
@@ -37,7 +38,7 @@ def key_in(kind: str, moment: datetime, zone: str) -> str:
 
 
 def next_key(kind: str, key: str) -> str:
-    """The least key of the calendar behind this one."""
+    """Return the calendar's next key after this one."""
     day = datetime.fromisoformat("2000-01-01T12:00+00:00") + timedelta(
         days=max(0, (int(key.split("-")[1]) - 2000) * 365 - 10)
     )
@@ -48,24 +49,24 @@ def next_key(kind: str, key: str) -> str:
 
 @dataclass
 class Season:
-    """A board in the database, and all that is known of it."""
+    """A board in the database, and what it must hold."""
 
     db: Database
     boards: Boards
     board: Board
     twins: dict[str, Twin] = field(default_factory=dict)
-    told: dict[str, tuple[Body, SubmitResult, list[str]]] = field(default_factory=dict)  # by submission id
+    answers: dict[str, tuple[Body, SubmitResult, list[str]]] = field(default_factory=dict)  # by submission id
     touched: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         zone = self.board.time_zone
         self.rules: dict[str, Callable[[datetime], str]] = {
-            kind.value: (lambda moment, kind=kind: key_in(kind.value, moment, zone)) for kind in PeriodKind
+            kind.value: partial(key_in, kind.value, zone=zone) for kind in PeriodKind
         }
 
     @classmethod
     def make(cls, db: Database, boards: Boards, now: datetime, **definition: Any) -> "Season":
-        """Create a board, by default of all four kinds of period, kept for ever, under an id of its own."""
+        """Create a board whose entries never expire, by default of all four kinds of period."""
         definition.setdefault("id", f"season-{next(_numbers)}")
         definition.setdefault("periods", list(PeriodKind))
         board = replace(define_board(now=now, **definition), retention=KEPT)
@@ -79,12 +80,12 @@ class Season:
     def keys(self, moment: datetime) -> list[str]:
         return [self.rules[kind.value](moment) for kind in self.board.periods]
 
-    def takes(self, at: datetime, now: datetime) -> bool:
-        """Whether none of its periods has been over for as long as the grace is."""
-        back_then = now - timedelta(hours=self.board.retention.grace_hours)
-        return all(mine >= then for mine, then in zip(self.keys(at), self.keys(back_then), strict=True))
+    def accepts(self, at: datetime, now: datetime) -> bool:
+        """Return whether no period of `at` ended before the grace began."""
+        grace_start = now - timedelta(hours=self.board.retention.grace_hours)
+        return all(key >= oldest for key, oldest in zip(self.keys(at), self.keys(grace_start), strict=True))
 
-    # What is done to it
+    # Writes
 
     def submit(
         self,
@@ -95,13 +96,13 @@ class Season:
         submission_id: str | None = None,
         bulk: bool = False,
     ) -> None:
-        """Submit a score; what comes of it must be what is expected, also of one that came before."""
+        """Submit a score; the result and the entries must be as expected, also for a repeated id."""
         body = (participant, score, at)
-        offered = Submission(
+        submission = Submission(
             participant,
             [
-                written(one.kind, value, one.decimals)
-                for one, value in zip(self.board.components, score, strict=True)
+                written(component.kind, value, component.decimals)
+                for component, value in zip(self.board.components, score, strict=True)
             ],
             achieved_at=at,
             submission_id=submission_id,
@@ -109,17 +110,17 @@ class Season:
 
         def send() -> SubmitResult:
             if not bulk:
-                return submit_score(self.db, self.board, offered, now=now)
-            (outcome,) = submit_scores(self.db, self.board, [offered], now=now)
+                return submit_score(self.db, self.board, submission, now=now)
+            (outcome,) = submit_scores(self.db, self.board, [submission], now=now)
             if isinstance(outcome, Exception):
                 raise outcome
             return outcome
 
-        if submission_id is not None and submission_id in self.told:
+        if submission_id is not None and submission_id in self.answers:
             self._repeat(submission_id, body, send)
             return
         keys = self.keys(at or now)
-        if not self.takes(at or now, now):
+        if not self.accepts(at or now, now):
             with pytest.raises(InvalidInput, match="achievedAt: is in"):
                 send()
             return
@@ -144,10 +145,10 @@ class Season:
         assert result.previous_score == (before.score if before and in_periods else None)
         self._check_entries(result, participant, keys)
         if submission_id is not None:
-            self.told[submission_id] = (body, result, keys)
+            self.answers[submission_id] = (body, result, keys)
 
     def _repeat(self, submission_id: str, body: Body, send: Callable[[], SubmitResult]) -> None:
-        first_body, first, keys = self.told[submission_id]
+        first_body, first, keys = self.answers[submission_id]
         if body != first_body:
             with pytest.raises(SubmissionConflict, match="submissionId"):
                 send()
@@ -158,9 +159,9 @@ class Season:
         self._check_entries(result, body[0], keys)
 
     def _check_entries(self, result: SubmitResult, participant: str, keys: Sequence[str]) -> None:
-        standing = {key: self.twin(key).oracle.entries.get(participant) for key in keys}
-        assert [(one.period, standing_of(one)) for one in result.entries] == [
-            (key, standing[key]) for key in keys if standing[key] is not None
+        expected = {key: self.twin(key).oracle.entries.get(participant) for key in keys}
+        assert [(entry.period, standing_of(entry)) for entry in result.entries] == [
+            (key, expected[key]) for key in keys if expected[key] is not None
         ]
 
     def change_zone(self, zone: str, now: datetime) -> None:
@@ -171,15 +172,15 @@ class Season:
     def change_periods(self, periods: Sequence[PeriodKind]) -> None:
         self.board = self.boards.update(self.board.id, self.board.version, periods=periods)
 
-    # What must be so
+    # Reads, compared
 
     def check_touched(self) -> None:
-        """Compare every read in the periods that changed since the last time."""
+        """Compare every read in the periods that have changed since the last call."""
         touched, self.touched = self.touched, set()
         self.check(touched, page_sizes=[2], radii=[1])
 
     def check(self, periods: Iterable[str] | None = None, **how: Any) -> None:
-        """Compare every read, in the periods named or in all; the stream must have been counted."""
+        """Compare every read in some or all periods; the stream must have been counted."""
         for period in self.twins if periods is None else periods:
             self.twin(period).check(**how)
 
@@ -191,7 +192,7 @@ def _changed(
     first = next_key(kind, running)
 
     def key(moment: datetime) -> str:
-        as_it_was = before(moment)
-        return as_it_was if as_it_was <= running else max(key_in(kind, moment, zone), first)
+        old = before(moment)
+        return old if old <= running else max(key_in(kind, moment, zone), first)
 
     return key

@@ -1,4 +1,4 @@
-"""A real board and its oracle: written to together, compared as a whole."""
+"""A board in the database and its oracle: both are written to, and every read is compared."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ _numbers = itertools.count()
 
 @dataclass
 class Twin:
-    """One board in one period, in the database and as an oracle. Scores are in units of the last decimal."""
+    """A board in one period, in the database and as an oracle. Scores are in units of the last decimal."""
 
     db: Database
     boards: Boards
@@ -54,7 +54,9 @@ class Twin:
             bounds=[(component.low, component.high) for component in self.board.components],
             policy=self.board.policy.value,
             tie_break=self.board.tie_break.value,
-            buckets=[Bucket(one.name, one.to, one.top_percent) for one in self.board.rank_buckets],
+            buckets=[
+                Bucket(bucket.name, bucket.to, bucket.top_percent) for bucket in self.board.rank_buckets
+            ],
         )
 
     @classmethod
@@ -66,7 +68,7 @@ class Twin:
     # Writes, to both
 
     def submit(self, participant: str, *score: int, at: int = 0) -> bool:
-        """Submit a score reached `at` seconds after noon; both must take it, keep what stood, or refuse."""
+        """Submit a score reached `at` seconds after noon; board and oracle must treat it alike."""
         achieved_at = NOW + timedelta(seconds=at)
         before = self.oracle.entries.get(participant)
         try:
@@ -90,21 +92,21 @@ class Twin:
         assert (standing_of(removed) if removed else None) == expected
 
     def hide(self, participant: str) -> None:
-        """Hide a standing entry: it keeps its score and takes no place."""
+        """Hide an entry: it keeps its score and takes no rank."""
         self.oracle.hidden.add(participant)
         hidden = hide_entry(self.db, self.board, participant, LONG_AGO)
         assert hidden.hidden
         assert standing_of(hidden) == self.oracle.entries[participant]
 
     def restore(self, participant: str) -> None:
-        """Give a hidden entry its place back."""
+        """Restore a hidden entry."""
         self.oracle.hidden.remove(participant)
         restored = restore_entry(self.db, self.board, participant, LONG_AGO)
         assert not restored.hidden
         assert standing_of(restored) == self.oracle.entries[participant]
 
     def forget(self, participant: str, at: int) -> None:
-        """Forget a participant, `at` seconds after noon, and see the archives gone through."""
+        """Forget a participant, `at` seconds after noon, in archives too."""
         audit = replace(LONG_AGO, at=NOW + timedelta(seconds=at))
         self.oracle.remove(participant, audit.at)
         forget_participant(self.db, self.boards, participant, audit)
@@ -115,21 +117,22 @@ class Twin:
     # Reads, compared
 
     def check_archives(self) -> None:
-        """Take an archive; it, and every one before, has the standings of then without who was forgotten."""
+        """Write an archive; it and all earlier ones must be as written, without forgotten participants."""
         name = begin_archive(
             self.db, self.board, self.period, YESTERDAY + timedelta(minutes=len(self.archived))
         )
         assert write_archive(self.db, name, 1e9)
-        without_foreign_shard = [(one, self.oracle.place(one.participant)) for one in self.oracle.ranked()]
-        self.archived[name] = (len(self.forgotten), without_foreign_shard)
+        ranked = [(standing, self.oracle.place(standing.participant)) for standing in self.oracle.ranked()]
+        self.archived[name] = (len(self.forgotten), ranked)
         for archive, (before, then) in self.archived.items():
             gone = set(self.forgotten[before:])
             found = archive_entries(self.db, archive, 1000).items
             assert [
-                (one.participant_id, one.score, one.achieved_at, place_of(rank)) for one, rank in found
+                (entry.participant_id, entry.score, entry.achieved_at, place_of(rank))
+                for entry, rank in found
             ] == [
-                ("" if one.participant in gone else one.participant, one.score, one.achieved_at, place)
-                for one, place in then
+                ("" if old.participant in gone else old.participant, old.score, old.achieved_at, place)
+                for old, place in then
             ]
 
     @property
@@ -149,7 +152,7 @@ class Twin:
         found = self.check_reads(page_sizes, radii, participants)
         for run in found:
             self.check_ranks(run, RankStrategy.INDEX)
-        self.check_ranks([one for run in found for one in run], RankStrategy.AUTO)
+        self.check_ranks([entry for run in found for entry in run], RankStrategy.AUTO)
 
     def check_strategies(
         self,
@@ -157,12 +160,12 @@ class Twin:
         radii: Sequence[int] = (2,),
         participants: Sequence[str] | None = None,
     ) -> None:
-        """Compare every read as `check` does, and all ranks by each strategy, one entry's alone too."""
-        self.db.cache(CounterCache).ladders.clear()  # else it may be of a while ago, and say so
+        """Compare every read as `check` does, and all ranks by each strategy, also of one entry alone."""
+        self.db.cache(CounterCache).ladders.clear()  # a cached one may be behind
         runs = self.check_reads(page_sizes, radii, participants)
         runs.append(self.check_subset(list(self.oracle.entries)[:100]))
-        every = [one for run in runs for one in run]
-        places = {one: self.oracle.place(one) for one in {one.participant_id for one in every}}
+        every = [entry for run in runs for entry in run]
+        places = {name: self.oracle.place(name) for name in {entry.participant_id for entry in every}}
         for found in (every, every[-1:]):
             for strategy in EXACT:
                 self.check_ranks(found, strategy, places)
@@ -171,14 +174,14 @@ class Twin:
     def check_reads(
         self, page_sizes: Sequence[int], radii: Sequence[int], participants: Sequence[str] | None
     ) -> list[Sequence[Entry]]:
-        some = list(self.oracle.entries) if participants is None else participants
+        chosen = list(self.oracle.entries) if participants is None else participants
         assert size(self.db, self.board, self.period) == self.oracle.size()
         return [
             *(self.check_top(limit) for limit in (1, 3, 100)),
             *(page for limit in page_sizes for page in self.check_pages(limit)),
-            *(self.check_around(one, radius) for radius in radii for one in [*some, ABSENT]),
-            self.check_subset([*some, ABSENT]),
-            *(self.check_own(one) for one in [*some, ABSENT]),
+            *(self.check_around(each, radius) for radius in radii for each in [*chosen, ABSENT]),
+            self.check_subset([*chosen, ABSENT]),
+            *(self.check_own(each) for each in [*chosen, ABSENT]),
         ]
 
     def check_top(self, limit: int) -> Sequence[Entry]:
@@ -203,8 +206,8 @@ class Twin:
         return found
 
     def check_own(self, participant: str) -> Sequence[Entry]:
-        """Compare an entry on its own, and among all that the participant is told of."""
-        owner = participant.__eq__  # sees the hidden entry, as others do not
+        """Compare a participant's entry, read alone and among all entries of the participant."""
+        owner = participant.__eq__  # sees the participant's hidden entry, as others do not
         if participant in self.oracle.hidden:
             assert entry(self.db, self.board, self.period, participant) is None
         found = entry(self.db, self.board, self.period, participant, owner)
@@ -213,10 +216,10 @@ class Twin:
         assert found is None or found.hidden == (participant in self.oracle.hidden)
         pages = walk(partial(participant_entries, self.db, self.boards, participant, 100, sees_hidden=owner))
         here = [
-            one
+            own
             for page in pages
-            for one in page
-            if (one.board.id, one.period) == (self.board.id, self.period)
+            for own in page
+            if (own.board.id, own.period) == (self.board.id, self.period)
         ]
         assert standings_of(here) == ([expected] if expected else [])
         return [found, *here] if found else []
@@ -225,9 +228,11 @@ class Twin:
         self, found: Sequence[Entry], strategy: RankStrategy, places: Mapping[str, Place | None] | None = None
     ) -> None:
         if places is None:
-            places = {one.participant_id: self.oracle.place(one.participant_id) for one in found}
+            places = {entry.participant_id: self.oracle.place(entry.participant_id) for entry in found}
         ranked = rank_entries(self.db, self.board, self.period, found, strategy)
-        assert [rank and place_of(rank) for rank in ranked] == [places[one.participant_id] for one in found]
+        assert [rank and place_of(rank) for rank in ranked] == [
+            places[entry.participant_id] for entry in found
+        ]
         assert all(
             rank.exact and rank.lower_bound == rank.upper_bound == rank.rank
             for rank in ranked
@@ -235,10 +240,10 @@ class Twin:
         )
 
     def check_bounds(self, found: Sequence[Entry], places: Mapping[str, Place | None]) -> None:
-        """APPROXIMATE may be off, but says by how much, and is right wherever it says that it is."""
+        """Compare APPROXIMATE ranks: the true one is within the bounds, and equal where they are exact."""
         ranked = rank_entries(self.db, self.board, self.period, found, RankStrategy.APPROXIMATE)
-        for one, rank in zip(found, ranked, strict=True):
-            place = places[one.participant_id]
+        for each, rank in zip(found, ranked, strict=True):
+            place = places[each.participant_id]
             assert (rank is None) == (place is None)
             if rank is None or place is None:
                 continue
@@ -260,8 +265,8 @@ def submit_to(
         Submission(
             participant,
             [
-                written(one.kind, value, one.decimals)
-                for one, value in zip(board.components, score, strict=True)
+                written(component.kind, value, component.decimals)
+                for component, value in zip(board.components, score, strict=True)
             ],
             achieved_at=achieved_at,
         ),
@@ -270,7 +275,7 @@ def submit_to(
 
 
 def written(kind: ScoreKind, scaled: int, decimals: int) -> str:
-    """Write a scaled integer as a client would, every place written out (6 at most for an instant)."""
+    """Return a scaled integer as a client writes it, with every decimal (at most 6 for a TIMESTAMP)."""
     if kind is ScoreKind.TIMESTAMP:
         since_1970 = timedelta(microseconds=scaled * 10**6 // 10**decimals)
         return (datetime(1970, 1, 1, tzinfo=UTC) + since_1970).isoformat()
@@ -280,7 +285,7 @@ def written(kind: ScoreKind, scaled: int, decimals: int) -> str:
 
 
 def walk(read: Callable[[str | None], Page[Entry]]) -> Iterator[Sequence[Entry]]:
-    """Yield the items of every page, from the first to the last."""
+    """Yield the items of every page."""
     token: str | None = None
     while True:
         page = read(token)
@@ -295,7 +300,7 @@ def standing_of(found: Entry) -> Standing:
 
 
 def standings_of(found: Sequence[Entry]) -> list[Standing]:
-    return [standing_of(one) for one in found]
+    return [standing_of(entry) for entry in found]
 
 
 def place_of(rank: Rank) -> Place:

@@ -1,4 +1,4 @@
-"""Sequential round trips, counted: a wave of requests begins when none is under way."""
+"""Count round trips: a wave of requests begins when none is under way."""
 
 import time
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ from threading import Lock
 
 from core.storage.database import Database
 
-# A request takes so long here that all those made together have begun before the first one ends.
+# Requests take so long that all of a wave have begun before the first one ends.
 _SECONDS = 0.04
 
-# Of this context alone: what goes on behind its back is nobody's round trip.
+# Only requests of this context count, not those of background threads.
 _counting: ContextVar["Waves | None"] = ContextVar("waves", default=None)
 
 

@@ -1,4 +1,4 @@
-"""What AWS does to requests and the local engine never does: refuse them for a conflict, lose the answer."""
+"""Faults that AWS has and the local engine has not: conflicts with transactions, lost answers."""
 
 import io
 import json
@@ -7,25 +7,26 @@ from typing import Any
 
 import pytest
 from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
 from botocore.exceptions import ReadTimeoutError
 from urllib3 import HTTPResponse
 
 from core.storage.database import Database
 
 Request = dict[str, Any]
-# Is given each request's operation and body; answers in the engine's stead, or leaves it to the engine.
+# Takes a request's operation and body; returns an answer, or None to let the engine answer.
 Intercept = Callable[[str, Request], AWSResponse | None]
 
 
 def intercept(monkeypatch: pytest.MonkeyPatch, db: Database, before: Intercept) -> None:
-    """Let `before` answer the client's requests first."""
+    """Let `before` answer the client's requests in place of the engine."""
     _wrap(monkeypatch, db, lambda operation, body, send: before(operation, body) or send())
 
 
 def lose_answers(
     monkeypatch: pytest.MonkeyPatch, db: Database, chosen: Callable[[str, Request], bool]
 ) -> None:
-    """Let the engine do what the chosen requests say, and the client never hear of it; it will ask again."""
+    """Lose the engine's answers to the chosen requests, so that the client retries what is done."""
 
     def lossy(operation: str, body: Request, send: Callable[[], AWSResponse]) -> AWSResponse:
         answer = send()
@@ -53,16 +54,16 @@ def _wrap(
 
 
 def refused(code: str, **details: Any) -> AWSResponse:
-    """Give DynamoDB's answer to a request that it refuses."""
+    """Return DynamoDB's answer to a request that it refuses."""
     body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": code, **details}
     content = json.dumps(body).encode()
     headers = {"content-type": "application/x-amz-json-1.0", "content-length": str(len(content))}
     raw = HTTPResponse(io.BytesIO(content), headers=headers, status=400, preload_content=False)
-    return AWSResponse("", 400, headers, raw)
+    return AWSResponse("", 400, HTTPHeaders.from_dict(headers), raw)
 
 
 def cancelled(*reasons: str) -> AWSResponse:
-    """Give DynamoDB's answer to a transaction that it cancels, with the reason for each of its items."""
+    """Return DynamoDB's answer to a cancelled transaction, with a reason for each of its items."""
     return refused(
         "TransactionCanceledException", CancellationReasons=[{"Code": reason} for reason in reasons]
     )

@@ -1,4 +1,4 @@
-"""Archives: frozen, exact, of any size, and one however often and with whatever deaths they are taken."""
+"""Archives: frozen, exact, of any size, and written once whoever dies and however often it is tried."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -14,13 +14,15 @@ from core.archives.write import begin_archive, write_archive
 from core.boards import Boards
 from core.domain.errors import ArchiveNotFound, InvalidInput
 from core.domain.model import Archive, Page, RankBucket, ScorePolicy
+from core.domain.pages import every_item
 from core.records.jobs import pending_jobs
 from core.records.table import query_records
 from core.storage.database import Database, metered
+from core.storage.rank_index import read_run
 from tests.support.dying import dying_at_each_request
 from tests.support.graphql_api import Api
 from tests.support.oracle import Oracle
-from tests.support.twin import ALL_TIME, NOW, Twin, place_of, standing_of, walk
+from tests.support.twin import ALL_TIME, NOW, Twin, place_of, standing_of
 
 Drain = Callable[[], int]
 FOR_EVER = 1e9
@@ -33,7 +35,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "CHUNK_ROWS", 4)
 
 
-def take(twin: Twin, limit: int | None = None, db: Database | None = None) -> str:
+def archived(twin: Twin, limit: int | None = None, db: Database | None = None) -> str:
     db = db or twin.db
     name = begin_archive(db, twin.board, ALL_TIME, NOW, limit=limit)
     archive = write_archive(db, name, FOR_EVER)
@@ -43,28 +45,27 @@ def take(twin: Twin, limit: int | None = None, db: Database | None = None) -> st
 
 
 def listed(twin: Twin) -> list[Archive]:
-    return [one for page in walk(partial(archives_page, twin.db, twin.board, 2)) for one in page]  # type: ignore[arg-type, misc]
+    return list(every_item(partial(archives_page, twin.db, twin.board, 2)))
 
 
 def check_archive(db: Database, name: str, then: Oracle, *, limit: int | None = None, page: int = 3) -> None:
-    """Compare every page of an archive with the standings of then."""
-    found = [one for items in walk(partial(archive_entries, db, name, page)) for one in items]  # type: ignore[arg-type]
-    assert [standing_of(entry) for entry, _ in found] == then.ranked()[:limit]  # type: ignore[misc]
-    assert [place_of(rank) for _, rank in found] == [then.place(entry.participant_id) for entry, _ in found]  # type: ignore[misc]
+    """Compare every page of an archive with the standings when it was written."""
+    found = list(every_item(partial(archive_entries, db, name, page)))
+    assert [standing_of(entry) for entry, _ in found] == then.ranked()[:limit]
+    assert [place_of(rank) for _, rank in found] == [then.place(entry.participant_id) for entry, _ in found]
 
 
 def frozen(twin: Twin) -> Oracle:
-    one = Oracle(**{name: getattr(twin.oracle, name) for name in ("orders", "bounds", "policy", "tie_break")})
-    one.buckets, one.entries, one.hidden = (
-        twin.oracle.buckets,
-        dict(twin.oracle.entries),
-        set(twin.oracle.hidden),
+    copy = Oracle(
+        **{name: getattr(twin.oracle, name) for name in ("orders", "bounds", "policy", "tie_break")}
     )
-    return one
+    copy.buckets = twin.oracle.buckets
+    copy.entries, copy.hidden = dict(twin.oracle.entries), set(twin.oracle.hidden)
+    return copy
 
 
 @pytest.mark.parametrize("scores", ["ties", "all equal", "distinct", "nobody", "a chunk's worth"])
-def test_an_archive_has_the_ranks_of_then_page_by_page(
+def test_an_archive_has_the_ranks_of_its_time_on_every_page(
     db: Database, boards: Boards, drain: Drain, scores: str
 ) -> None:
     twin = Twin.make(db, boards, rank_buckets=BUCKETS, peak_writes_per_second=700)
@@ -80,7 +81,7 @@ def test_an_archive_has_the_ranks_of_then_page_by_page(
     if scores == "ties":
         twin.hide("p03")
     drain()
-    name, then = take(twin), frozen(twin)
+    name, then = archived(twin), frozen(twin)
     for number in range(0, len(of[scores]), 3):
         twin.submit(f"p{number:02}", 50, at=99)  # what comes later changes nothing
     twin.submit("new", 60)
@@ -90,14 +91,14 @@ def test_an_archive_has_the_ranks_of_then_page_by_page(
 
 
 @pytest.mark.parametrize("limit", [1, 3, 4, 7, 8, 11, 100])
-def test_the_best_of_an_archive_are_ranked_on_the_whole_board(
+def test_a_limited_archive_has_the_ranks_of_the_whole_board(
     db: Database, boards: Boards, drain: Drain, limit: int
 ) -> None:
     twin = Twin.make(db, boards, rank_buckets=BUCKETS)
     for number, score in enumerate([9, 8, 8, 8, 8, 8, 8, 7, 1, 1, 0]):
         twin.submit(f"p{number:02}", score)
     drain()
-    check_archive(db, take(twin, limit), frozen(twin), limit=limit)
+    check_archive(db, archived(twin, limit), frozen(twin), limit=limit)
 
 
 def test_scores_of_any_kind_and_texts_of_any_size_come_back(db: Database, boards: Boards) -> None:
@@ -122,7 +123,7 @@ def test_scores_of_any_kind_and_texts_of_any_size_come_back(db: Database, boards
     ]
     for attempt in attempts:
         submit_score(db, twin.board, attempt, now=NOW)
-    name = take(twin)
+    name = archived(twin)
     found = [entry for entry, _ in archive_entries(db, name, 100).items]
     assert [one.score for one in found] == [(-(2**63) + at, -1) for at in range(8, -1, -1)]
     assert {(one.display_name, one.metadata, one.achieved_at) for one in found} == {
@@ -130,20 +131,20 @@ def test_scores_of_any_kind_and_texts_of_any_size_come_back(db: Database, boards
     }
 
 
-def test_a_large_text_makes_chunks_shorter(
+def test_large_texts_make_chunks_shorter(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(write, "CHUNK_BYTES", 450)
     twin = Twin.make(db, boards)
     for number in range(9):
         twin.submit(f"p{number}", 5)
-    name = take(twin)
+    name = archived(twin)
     check_archive(db, name, frozen(twin))
     assert len(list(query_records(db, name, prefix="rows "))) == 3
 
 
 @pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.thorough)])
-def test_dying_anywhere_and_taking_again_leaves_one_complete_archive(
+def test_writing_again_after_dying_at_any_request_leaves_one_complete_archive(
     db: Database, boards: Boards, step: int
 ) -> None:
     def begin() -> Twin:
@@ -153,7 +154,7 @@ def test_dying_anywhere_and_taking_again_leaves_one_complete_archive(
         return twin
 
     def do(twin: Twin, dying: Database) -> None:
-        take(twin, db=dying)
+        archived(twin, db=dying)
 
     def compare(twin: Twin) -> None:
         [archive] = listed(twin)
@@ -164,7 +165,7 @@ def test_dying_anywhere_and_taking_again_leaves_one_complete_archive(
     assert dying_at_each_request(db, begin, do, compare, step) > 5
 
 
-def test_nothing_is_seen_of_an_archive_before_it_is_complete(db: Database, boards: Boards) -> None:
+def test_an_archive_is_not_readable_before_it_is_complete(db: Database, boards: Boards) -> None:
     twin = Twin.make(db, boards)
     for number in range(9):
         twin.submit(f"p{number}", number)
@@ -180,24 +181,29 @@ def test_nothing_is_seen_of_an_archive_before_it_is_complete(db: Database, board
     check_archive(db, name, twin.oracle)
 
 
-def test_two_who_take_one_archive_do_not_spoil_it(
+def interrupt_reads(monkeypatch: pytest.MonkeyPatch, others: list[Callable[[], object]]) -> None:
+    """Make one of these calls, the last one first, between each read of the index and what is made of it."""
+
+    def read_while_others_work(*arguments: Any, **named: Any) -> Any:
+        found = read_run(*arguments, **named)
+        if others:
+            others.pop()()
+        return found
+
+    monkeypatch.setattr(write, "read_run", read_while_others_work)
+
+
+def test_two_processes_may_write_one_archive(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when a scheduled run is still at it when the next one starts, while scores move."""
+    """As when a scheduled run has not ended when the next one starts, while scores move."""
     twin = Twin.make(db, boards, peak_writes_per_second=1)
     for number in range(14):
         twin.submit(f"p{number:02}", number)
     name = begin_archive(db, twin.board, ALL_TIME, NOW)
-    read_run = write.read_run
-    turns = [lambda: write_archive(db, name, 0), lambda: twin.submit("p13", 40, at=1)] * 2
-
-    def read_while_others_work(*arguments: Any, **named: Any) -> Any:
-        found = read_run(*arguments, **named)
-        if turns:
-            turns.pop()()
-        return found
-
-    monkeypatch.setattr(write, "read_run", read_while_others_work)
+    interrupt_reads(
+        monkeypatch, [lambda: write_archive(db, name, 0), lambda: twin.submit("p13", 40, at=1)] * 2
+    )
     write_archive(db, name, FOR_EVER)
     found = archive_entries(db, name, 100)
     assert [entry.participant_id for entry, _ in found.items] == [
@@ -206,7 +212,38 @@ def test_two_who_take_one_archive_do_not_spoil_it(
     assert [rank.rank for _, rank in found.items] == list(range(1, 15))
 
 
-def test_who_falls_back_while_an_archive_is_taken_is_in_it_once(db: Database, boards: Boards) -> None:
+def test_a_process_that_falls_behind_does_not_undo_what_others_wrote(
+    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twin = Twin.make(db, boards)
+    for number in range(14):
+        twin.submit(f"p{number:02}", number)
+    name = begin_archive(db, twin.board, ALL_TIME, NOW)
+    interrupt_reads(monkeypatch, [lambda: write_archive(db, name, FOR_EVER)])
+    archive = write_archive(db, name, 0)
+    assert listed(twin) == [archive]
+    check_archive(db, name, twin.oracle)
+
+
+def test_an_entry_that_moves_down_before_another_process_writes_is_archived(
+    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The slower process has read it at its earlier place, the faster one writes the chunk without it."""
+    twin = Twin.make(db, boards, policy=ScorePolicy.LATEST)
+    for number in range(14):
+        twin.submit(f"p{number:02}", number)
+    name = begin_archive(db, twin.board, ALL_TIME, NOW)
+
+    def move_down_and_write() -> None:
+        twin.submit("p11", -1, at=1)
+        write_archive(db, name, 0)
+
+    interrupt_reads(monkeypatch, [move_down_and_write])
+    write_archive(db, name, FOR_EVER)
+    check_archive(db, name, twin.oracle)
+
+
+def test_an_entry_that_moves_down_meanwhile_is_archived_once(db: Database, boards: Boards) -> None:
     twin = Twin.make(db, boards, policy=ScorePolicy.LATEST, peak_writes_per_second=1)
     for number in range(9):
         twin.submit(f"p{number}", number)
@@ -229,12 +266,12 @@ def test_a_page_is_one_or_two_chunk_reads(
     twin = Twin.make(db, boards, peak_writes_per_second=1)
     for number in range(250):
         twin.submit(f"p{number:03}", number)
-    name = take(twin)
+    name = archived(twin)
     token = archive_entries(db, name, 90).next_token
     with metered() as meter:
         page = archive_entries(db, name, 50, token)
     assert [entry.participant_id for entry, _ in page.items] == [f"p{249 - at:03}" for at in range(90, 140)]
-    assert meter.requests <= 5  # what it is (2), the chunks, who is being forgotten, and ties beyond
+    assert meter.requests <= 5  # header and progress, the chunks, pending jobs, and the last tie
     assert meter.read_units <= 8
 
 
@@ -249,12 +286,12 @@ def test_bad_input_is_refused(db: Database, boards: Boards) -> None:
             archive_entries(db, name, 10)
     twin.submit("p", 1)
     twin.submit("q", 1)
-    name = take(twin)
+    name = archived(twin)
     with pytest.raises(InvalidInput, match="limit"):
         archive_entries(db, name, 0)
     page: Page[Any] = archive_entries(db, name, 1)
     with pytest.raises(InvalidInput, match="nextToken"):
-        archive_entries(db, take(twin, limit=1), 1, page.next_token)
+        archive_entries(db, archived(twin, limit=1), 1, page.next_token)
     with pytest.raises(InvalidInput, match="limit"):
         archives_page(db, twin.board, 101)
 
@@ -265,20 +302,20 @@ def test_over_graphql(db: Database, boards: Boards) -> None:
     for number in range(6):
         api.submit(f"p{number}", f"{number // 2}")
     lines = "items { participant { id } score { value } rank { rank position total asOf bucket { name } } }"
-    taken = api.data(
+    written = api.data(
         f'mutation {{ archiveLeaderboard(leaderboardId: "board") {{ id period size complete takenAt'
         f" entries(limit: 4) {{ nextToken {lines} }} }} }}"
     )
-    assert (taken["period"], taken["size"], taken["complete"]) == ("all-time", 6, True)
-    assert [one["rank"]["rank"] for one in taken["entries"]["items"]] == [1, 1, 3, 3]
-    assert {one["rank"]["asOf"] for one in taken["entries"]["items"]} == {taken["takenAt"]}
+    assert (written["period"], written["size"], written["complete"]) == ("all-time", 6, True)
+    assert [one["rank"]["rank"] for one in written["entries"]["items"]] == [1, 1, 3, 3]
+    assert {one["rank"]["asOf"] for one in written["entries"]["items"]} == {written["takenAt"]}
     api.submit("p0", "9")
     found = api.data(
         f'query ($after: String) {{ leaderboard(id: "board") {{ archives {{ nextToken items {{ id size'
         f" entries(limit: 4, nextToken: $after) {{ nextToken {lines} }} }} }} }} }}",
-        after=taken["entries"]["nextToken"],
+        after=written["entries"]["nextToken"],
     )
     [archive] = found["archives"]["items"]
-    assert archive["id"] == taken["id"]
+    assert archive["id"] == written["id"]
     assert [one["participant"]["id"] for one in archive["entries"]["items"]] == ["p0", "p1"]
     assert [one["rank"]["rank"] for one in archive["entries"]["items"]] == [5, 5]

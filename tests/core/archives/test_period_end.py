@@ -1,4 +1,4 @@
-"""At each period's end its standings are archived: once, exactly, and after late scores had their time."""
+"""At the end of each period its standings are archived: once, exactly, and when its grace is over."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -31,18 +31,18 @@ def submit(db: Database, board: Board, participant: str, score: int, when: datet
 
 
 def archive_ended(db: Database, boards: Boards, now: datetime) -> int:
-    """Look for periods that have ended; return how many archives that has asked for."""
+    """Call the hooks of ended periods. Return how many archives they have asked for."""
     before = len(pending_jobs(db))
     call_period_end_hooks(db, boards, now, [archive_ended_period])
     return len(pending_jobs(db)) - before
 
 
-def take_all(db: Database) -> None:
+def write_all(db: Database) -> None:
     for _, name, _ in pending_jobs(db):
         assert write_archive(db, name, 1e9)
 
 
-def taken(db: Database, board: Board) -> list[Archive]:
+def archived(db: Database, board: Board) -> list[Archive]:
     return list(archives_page(db, board, 100).items)
 
 
@@ -53,8 +53,8 @@ def test_a_period_is_archived_once_its_grace_is_over(db: Database, boards: Board
     for when, asked in [(over, 0), (over + timedelta(minutes=6), 1), (over + timedelta(minutes=6), 0)]:
         assert archive_ended(db, boards, when) == asked
     submit(db, board, "q", 2, over + timedelta(hours=1))
-    take_all(db)
-    [archive] = taken(db, board)
+    write_all(db)
+    [archive] = archived(db, board)
     assert (archive.period, archive.size) == ("daily-2026-11-30", 1)
     assert [one.participant_id for one, _ in archive_entries(db, archive.id, 10).items] == ["p"]
 
@@ -75,18 +75,18 @@ def test_a_board_whose_archive_fails_stops_no_other(
     assert archive_ended(db, boards, NOW + 3 * DAY) == 1
     monkeypatch.undo()
     assert archive_ended(db, boards, NOW + 3 * DAY) == 1
-    take_all(db)
-    assert [len(taken(db, board)) for board in made] == [1, 1]
+    write_all(db)
+    assert [len(archived(db, board)) for board in made] == [1, 1]
 
 
-def test_each_kind_has_archives_of_its_own_and_empty_periods_none(db: Database, boards: Boards) -> None:
+def test_each_kind_of_period_is_archived_unless_empty(db: Database, boards: Boards) -> None:
     board = timed(db, boards, *PeriodKind)
     for days in (0, 2, 9):
         submit(db, board, "p", days, NOW + days * DAY)
     for days in range(45):
         archive_ended(db, boards, NOW + days * DAY)
-    take_all(db)
-    assert sorted(one.period for one in taken(db, board)) == [
+    write_all(db)
+    assert sorted(one.period for one in archived(db, board)) == [
         "daily-2026-11-30",
         "daily-2026-12-02",
         "daily-2026-12-09",
@@ -97,13 +97,13 @@ def test_each_kind_has_archives_of_its_own_and_empty_periods_none(db: Database, 
     ]
 
 
-def test_what_was_missed_while_nobody_looked_is_made_up_for(db: Database, boards: Boards) -> None:
+def test_periods_that_ended_while_maintenance_was_down_are_archived(db: Database, boards: Boards) -> None:
     board = timed(db, boards, PeriodKind.DAILY)
     for days in range(5):
         submit(db, board, "p", days, NOW + days * DAY)
     assert archive_ended(db, boards, NOW + 8 * DAY) == 5
-    take_all(db)
-    assert {one.period for one in taken(db, board)} == {
+    write_all(db)
+    assert {one.period for one in archived(db, board)} == {
         "daily-2026-11-30",
         *(f"daily-2026-12-0{day}" for day in range(1, 5)),
     }
@@ -119,10 +119,10 @@ def test_failed_and_repeated_runs_leave_exactly_one_archive(db: Database, boards
 
     def do(_: Board, dying: Database) -> None:
         archive_ended(dying, fresh_boards(dying), NOW + 3 * DAY)
-        take_all(dying)
+        write_all(dying)
 
     def compare(board: Board) -> None:
-        [archive] = taken(db, board)
+        [archive] = archived(db, board)
         assert (archive.size, archive.period) == (3, "daily-2026-11-30")
         assert pending_jobs(db) == []
         db.client.delete_item(TableName=db.tables.boards, Key={"board": {"S": board.id}})
@@ -130,45 +130,45 @@ def test_failed_and_repeated_runs_leave_exactly_one_archive(db: Database, boards
     assert dying_at_each_request(db, begin, do, compare, step) > 3
 
 
-def test_maintenance_looks_for_them_now_and_then(
+def test_maintenance_polls_for_ended_periods(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looks: list[datetime] = []
+    polls: list[datetime] = []
     monkeypatch.setattr(
-        "core.maintenance.call_period_end_hooks", lambda _db, _boards, now, _hooks: looks.append(now)
+        "core.maintenance.call_period_end_hooks", lambda _db, _boards, now, _hooks: polls.append(now)
     )
     maintenance = Maintenance(db, boards)
     for _ in range(3):
         assert maintenance.run(1) == (0, 0)
-    assert len(looks) == 1
+    assert len(polls) == 1
     maintenance.polled_at = (maintenance.polled_at or 0) - 301
     maintenance.run(1)
-    assert len(looks) == 2
+    assert len(polls) == 2
 
 
-def test_hooks_hear_of_each_ended_period_in_order_and_again_after_a_failure(
+def test_hooks_are_called_for_each_ended_period_in_order_and_again_after_a_failure(
     db: Database, boards: Boards
 ) -> None:
-    """Of empty periods too. Where a hook fails, all are called again for that period, and for no earlier."""
+    """Empty periods too. If a hook fails, all are called again for that period, and for no earlier one."""
     board = timed(db, boards, PeriodKind.DAILY)
-    heard: list[str] = []
+    called: list[str] = []
     failing = {"daily-2026-12-03"}
 
-    def hear(_db: Database, of: Board, period: str, _now: datetime) -> None:
+    def note(_db: Database, of: Board, period: str, _now: datetime) -> None:
         assert of.id == board.id
-        heard.append(period)
+        called.append(period)
 
     def fail(_db: Database, _of: Board, period: str, _now: datetime) -> None:
         if period in failing:
             raise RuntimeError(period)
 
     when = NOW + 7 * DAY
-    call_period_end_hooks(db, boards, when, [hear, fail])
-    assert heard[-4:] == [f"daily-{day}" for day in ("2026-11-30", "2026-12-01", "2026-12-02", "2026-12-03")]
-    assert heard == sorted(set(heard))
-    heard.clear()
+    call_period_end_hooks(db, boards, when, [note, fail])
+    assert called[-4:] == [f"daily-{day}" for day in ("2026-11-30", "2026-12-01", "2026-12-02", "2026-12-03")]
+    assert called == sorted(set(called))
+    called.clear()
     failing.clear()
-    call_period_end_hooks(db, boards, when, [hear, fail])
-    assert heard == [f"daily-2026-12-0{day}" for day in (3, 4, 5)]
-    call_period_end_hooks(db, boards, when, [hear, fail])
-    assert len(heard) == 3
+    call_period_end_hooks(db, boards, when, [note, fail])
+    assert called == [f"daily-2026-12-0{day}" for day in (3, 4, 5)]
+    call_period_end_hooks(db, boards, when, [note, fail])
+    assert len(called) == 3

@@ -1,6 +1,7 @@
-"""Threads of one process share what it remembers: what one learns must not lead another astray."""
+"""Threads of one process share its caches: what one of them does to a cache must not mislead another."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,17 +18,18 @@ from core.ranking.queries import entry
 from core.ranking.ranks import rank_entries
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
+from core.tree.changes import Change
 from tests.support.deliveries import Records
 from tests.support.histories import Life, small_leaves
 from tests.support.interleaving import instant
 from tests.support.twin import NOW, Twin
 
 Drain = Callable[[], int]
-_MANY = 50  # reads: more than any of these takes
+_MAX_READS = 50  # more than any of these takes
 
 
 def use_tree_1(db: Database, standings: str) -> None:
-    """Do what the end of a rebuild does, in another process."""
+    """Change the directory as another process does at the end of a rebuild."""
     db.client.put_item(
         TableName=db.tables.counters,
         Item={
@@ -40,38 +42,38 @@ def use_tree_1(db: Database, standings: str) -> None:
     )
 
 
-@pytest.mark.parametrize("ask", ["reading", "counting", "marking"])
-def test_a_tree_that_goes_while_its_nodes_are_read_is_not_read_for_ever(
-    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, ask: str
+@pytest.mark.parametrize("call", ["locate", "steps", "child_range"])
+def test_a_tree_that_is_replaced_while_its_nodes_are_read_is_not_read_for_ever(
+    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
-    """On a board of two levels from the start, another thread hears of a rebuild in between."""
+    """On a board of two levels from the start, another thread reads the directory in between."""
     twin = Twin.make(db, boards, expected_size=100_000)
-    known = Trees(db)
-    assert known.current(twin.standings) == 0
+    trees = Trees(db, twin.board, twin.standings)
+    assert trees.current() == 0
     use_tree_1(db, twin.standings)
-    read = known_trees.get_node
+    read = nodes.get_node
     reads: list[str] = []
 
     def slowly(of: Database, standings: str, name: str, *, consistent: bool = False) -> Any:
         reads.append(name)
-        assert len(reads) < _MANY, reads[-6:]
+        assert len(reads) < _MAX_READS, reads[-6:]
         if len(reads) == 1:
-            known.current(standings)  # another thread's
+            trees.current()  # another thread
         return read(of, standings, name, consistent=consistent)
 
     monkeypatch.setattr(known_trees, "get_node", slowly)
-    if ask == "reading":
-        assert known.locate(twin.board, twin.standings, [b"\x80" * 8])[0] == 1
-    elif ask == "counting":
+    if call == "locate":
+        assert trees.locate([b"\x80" * 8])[0] == 1
+    elif call == "steps":
         image = {"rank_key": {"B": b"\x80" * 8}, "rank_shard": {"S": f"{twin.standings}#0"}}
-        change = known_trees.Change(1, NOW, twin.standings, "p", None, image)
-        assert {tree for tree, _ in known.steps(twin.board, twin.standings, [change])} <= {1}
+        change = Change(1, NOW, twin.standings, "p", None, image)
+        assert {tree for tree, _ in trees.steps([change])} <= {1}
     else:
-        with pytest.raises(known_trees.Gone):
-            known.stretch(twin.board, twin.standings, 0, (0x78,), 3)
+        with pytest.raises(known_trees.TreeReplaced):
+            trees.child_range(0, (0x78,), 3)
 
 
-def test_a_reader_is_not_left_with_a_tree_that_another_thread_knows_to_be_gone(
+def test_a_reader_changes_over_to_a_new_tree_that_another_thread_has_cached(
     lean: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_leaves(monkeypatch)
@@ -93,38 +95,38 @@ def test_a_reader_is_not_left_with_a_tree_that_another_thread_knows_to_be_gone(
     life.world.add("consumer", life.deliveries.consume)
     life.world.run([rebuilder])
     assert life.calm_down() == []
-    read = strategies.get_nodes
+    read = nodes.get_nodes
 
     def meanwhile(*args: Any, **named: Any) -> Any:
-        Trees(db).current(life.standings)  # another thread's
+        Trees(db, life.board, life.standings).current()  # another thread
         return read(*args, **named)
 
     monkeypatch.setattr(strategies, "get_nodes", meanwhile)
     assert rank() == (9, 12)
 
 
-def test_what_another_thread_forgets_is_read_again(
+def test_a_cache_that_another_thread_empties_is_filled_again(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     twin = Twin.make(db, boards)
     remember = root.remember_root
 
-    def another_forgets(*args: Any) -> None:
+    def remember_and_clear(*args: Any) -> None:
         remember(*args)
         db.cache(CounterCache).roots.clear()
 
-    monkeypatch.setattr(root, "remember_root", another_forgets)
+    monkeypatch.setattr(root, "remember_root", remember_and_clear)
     assert strategies.entries_at_most(db, twin.board, twin.standings, b"\xff") == 0
 
 
-def test_an_entry_is_seen_to_be_late_though_another_thread_forgot_the_trees(
+def test_an_entry_is_found_to_be_late_though_another_thread_has_emptied_the_cache(
     db: Database, boards: Boards
 ) -> None:
-    """As happens all the time where a consumer counts more boards than it remembers."""
+    """As it happens all the time where a consumer counts more standings than it caches."""
     twin = Twin.make(db, boards)
     use_tree_1(db, twin.standings)
     image = {"rank_key": {"B": b"\x80" * 8}, "rank_shard": {"S": f"{twin.standings}#0"}}
-    change = known_trees.Change(1, NOW, twin.standings, "p", None, {**image, "written_at": {"N": "1"}})
+    change = Change(1, NOW, twin.standings, "p", None, {**image, "written_at": {"N": "1"}})
     db.client.update_item(
         TableName=db.tables.counters,
         Key=node_key(twin.standings, TREES_NODE),
@@ -132,29 +134,32 @@ def test_an_entry_is_seen_to_be_late_though_another_thread_forgot_the_trees(
         ExpressionAttributeNames={"#1": "1"},
         ExpressionAttributeValues={":born": {"N": "1000"}},
     )
-    known = Trees(db)
-    known.steps(twin.board, twin.standings, [change])
-    assert known.late(twin.board, twin.standings, [change]) == [(change, 1000)]
-    known.steps(twin.board, twin.standings, [change])
+    trees = Trees(db, twin.board, twin.standings)
+    trees.steps([change])
+    assert trees.late_entries([change]) == [("p", b"\x80" * 8, 1000)]
+    trees.steps([change])
     db.cache(CounterCache).trees.clear()
-    assert known.late(twin.board, twin.standings, [change]) == [(change, 1000)]
+    assert trees.late_entries([change]) == [("p", b"\x80" * 8, 1000)]
+    assert Trees(db, twin.board, twin.standings).late_entries([change]) == [("p", b"\x80" * 8, 1000)]
 
 
-def test_boards_are_not_remembered_without_end(db: Database) -> None:
+def test_the_cache_of_boards_is_limited(db: Database) -> None:
     boards = Boards(db, cache_seconds=0)
     definition = Twin.make(db, boards).board
     for at in range(3_000):
-        boards._remember(known_trees.replace(definition, id=f"b{at}"))
+        boards._remember(replace(definition, id=f"b{at}"))
     assert len(boards._cache) <= 2_001
 
 
-def test_the_edges_of_a_tree_that_is_gone_are_forgotten(db: Database, boards: Boards) -> None:
+def test_the_nodes_of_a_replaced_tree_are_dropped(db: Database, boards: Boards) -> None:
     twin = Twin.make(db, boards)
-    known = Trees(db)
-    known.current(twin.standings)
-    item = {**node_key(twin.standings, "edges0:05"), "edges": {"B": nodes.pack_edges([b"x"])}}
-    known.learn_edges(twin.standings, 0, [{**item, "born": {"N": "7"}}])
-    assert db.cache(CounterCache).trees_of(twin.standings).edges == {(0, (5,)): ((b"x",), 7)}
+    trees = Trees(db, twin.board, twin.standings)
+    trees.current()
+    edges = {"edges": {"B": nodes.pack_edges([b"x"])}, "born": {"N": "7"}}
+    node = trees.remember_node(0, (5,), {}, edges=edges)
+    assert (node.edges, node.born) == ((b"x",), 7)
+    assert trees.remember_node(0, (5,), {}) == node
+    assert db.cache(CounterCache).trees_of(twin.standings).nodes == {0: {(5,): node}}
     use_tree_1(db, twin.standings)
-    assert known.current(twin.standings) == 1
-    assert not db.cache(CounterCache).trees_of(twin.standings).edges
+    assert trees.current() == 1
+    assert not db.cache(CounterCache).trees_of(twin.standings).nodes

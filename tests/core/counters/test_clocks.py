@@ -1,8 +1,8 @@
-"""A clock that is ahead, and a consumer that is away for a while."""
+"""A writer whose clock is ahead, and a consumer that pauses."""
 
 import pytest
 
-from core.counters.known_trees import AHEAD
+from core.counters.known_trees import MAX_CLOCK_SKEW
 from core.storage.database import Database
 from core.stream import process
 from core.submissions.submit import Submission, submit_score
@@ -16,21 +16,23 @@ def life(lean: Database, monkeypatch: pytest.MonkeyPatch) -> Life:
 
 
 @pytest.mark.parametrize(
-    "away",
+    "pause",
     [
         0,
         5_000,
-        pytest.param(60_000, marks=pytest.mark.xfail(strict=True, reason="its time has come by then")),
+        pytest.param(
+            60_000, marks=pytest.mark.xfail(strict=True, reason="it is no longer ahead when it goes")
+        ),
     ],
 )
-def test_an_entry_from_too_far_ahead_leaves_no_trace_though_its_time_comes_meanwhile(
-    life: Life, away: int
+def test_an_entry_from_too_far_ahead_is_counted_alike_when_it_comes_and_when_it_goes(
+    life: Life, pause: int
 ) -> None:
-    """It was counted as one that tells no time; it goes when its time has come."""
+    """It is counted as one without `written_at`, even if it is not ahead any more when it goes."""
     ahead = life.world.add(
         "writer",
         lambda writer: submit_score(writer.db, life.board, Submission("p20", ["3"]), now=instant(life.world)),
-        skew=AHEAD + 3_000,
+        skew=MAX_CLOCK_SKEW + 3_000,
     )
     life.world.run([ahead])
     db, boards = life.world.connect()
@@ -38,5 +40,5 @@ def test_an_entry_from_too_far_ahead_leaves_no_trace_though_its_time_comes_meanw
         start = life.deliveries.counted.get(shard, 0)
         process(db, boards, shard, life.deliveries.of[shard][start:])
         life.deliveries.counted[shard] = len(life.deliveries.of[shard])
-    life.world.now += away
+    life.world.now += pause
     assert life.calm_down() == []

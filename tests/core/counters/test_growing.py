@@ -1,4 +1,4 @@
-"""What stands in the tables by a stranger's hand stops nobody else."""
+"""Items that are foreign, broken or missing stop no other standings."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,22 +19,22 @@ from tests.support.twin import Twin
 Drain = Callable[[], int]
 
 
-@pytest.mark.parametrize("stamp", [{}, {"marked_at": {"N": "1"}}], ids=["", "stamped"])
-@pytest.mark.parametrize("note", ["!", "nonsense", "#a#b", "z#z#z"])
-def test_a_note_that_names_no_order_stops_no_tree(
+@pytest.mark.parametrize("mark", [{}, {"marked_at": {"N": "1"}}], ids=["", "marked"])
+@pytest.mark.parametrize("name", ["!", "nonsense", "#a#b", "z#z#z"])
+def test_a_mark_that_names_no_standings_stops_no_tree(
     db: Database,
     boards: Boards,
     drain: Drain,
     monkeypatch: pytest.MonkeyPatch,
-    note: str,
-    stamp: dict[str, Any],
+    name: str,
+    mark: dict[str, Any],
 ) -> None:
     Grower.make(monkeypatch, drain, grow_at=3, inner=4)
     twin = Twin.make(db, boards, id="y")
     for at in range(6):
         twin.submit(f"p{at}", 600_000 + at)
     drain()
-    db.client.put_item(TableName=db.tables.counters, Item={**node_key("~growing", note), **stamp})
+    db.client.put_item(TableName=db.tables.counters, Item={**node_key("~growing", name), **mark})
     mark_growing(db, twin.standings)
     grow_all(db, boards)
     [(node, _)] = load_tree(db, twin.board, twin.standings, 0).values()
@@ -55,7 +55,7 @@ def test_a_board_that_cannot_be_read_stops_no_other(db: Database, boards: Boards
     assert read_size(db, sound.board, sound.standings) == 1
 
 
-def test_a_node_whose_edges_are_gone_stops_no_other_board(
+def test_a_node_whose_edges_are_missing_stops_no_other_board(
     db: Database, boards: Boards, drain: Drain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grower = Grower.make(monkeypatch, drain, grow_at=3, inner=4)

@@ -1,9 +1,10 @@
-"""Which period an instant is in, and until when: calendars, clocks put forward and back, changes of zone."""
+"""Keys and ends of periods: calendars, summer time, changes of time zone, expiry."""
 
 import random
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -50,12 +51,12 @@ zones = st.sampled_from(ZONES)
 kinds = st.sampled_from(TIMED)
 
 
-def board_in(zone: str, **more: object) -> Board:
-    return define_board(id="b", now=NOW, periods=list(PeriodKind), time_zone=zone, **more)  # type: ignore[arg-type]
+def board_in(zone: str) -> Board:
+    return define_board(id="b", now=NOW, periods=list(PeriodKind), time_zone=zone)
 
 
 def at(text: str, zone: str) -> datetime:
-    """An instant, from what a wall clock shows there."""
+    """Return the instant at which a wall clock in a zone shows a time."""
     return datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
 
 
@@ -75,7 +76,7 @@ def at(text: str, zone: str) -> datetime:
         ("Asia/Kathmandu", "2026-11-30T18:15:00+00:00", "2026-12-01"),
     ],
 )
-def test_reports_16_the_day_is_the_one_of_the_boards_own_zone(zone: str, moment: str, day: str) -> None:
+def test_reports_16_a_day_is_that_of_the_boards_time_zone(zone: str, moment: str, day: str) -> None:
     found = period_key(board_in(zone), PeriodKind.DAILY, datetime.fromisoformat(moment))
     assert found == f"daily-{day}"
 
@@ -97,7 +98,7 @@ def test_reports_16_the_day_is_the_one_of_the_boards_own_zone(zone: str, moment:
         ("UTC", "2026-06-01", 24),
     ],
 )
-def test_reports_16_a_day_has_the_hours_that_its_clocks_give_it(zone: str, day: str, hours: float) -> None:
+def test_reports_16_a_day_is_as_long_as_its_time_zone_makes_it(zone: str, day: str, hours: float) -> None:
     board = board_in(zone)
     key = f"daily-{day}"
     start, end = period_end(board, period_before(key)), period_end(board, key)
@@ -120,7 +121,7 @@ def test_reports_16_a_day_has_the_hours_that_its_clocks_give_it(zone: str, day: 
         ("2021-01-01", "2020-W53"),
     ],
 )
-def test_a_week_is_the_isos_also_the_53rd(day: str, week: str) -> None:
+def test_weeks_are_iso_weeks(day: str, week: str) -> None:
     board = board_in("Europe/Rome")
     assert period_key(board, PeriodKind.WEEKLY, at(f"{day}T12:00", "Europe/Rome")) == f"weekly-{week}"
     assert resolve_period(board, f"weekly-{week}", at(f"{day}T12:00", "Europe/Rome")) == f"weekly-{week}"
@@ -132,13 +133,13 @@ def test_a_week_that_does_not_exist_is_refused() -> None:
 
 
 def calendar_key(kind: PeriodKind, moment: datetime, zone: str) -> str:
-    """The key, told by strftime."""
+    """Return a period's key as strftime writes it."""
     formats = {"DAILY": "daily-%Y-%m-%d", "WEEKLY": "weekly-%G-W%V", "MONTHLY": "monthly-%Y-%m"}
     return moment.astimezone(ZoneInfo(zone)).strftime(formats[kind.value])
 
 
 @given(zones, kinds, instants)
-def test_every_instant_is_before_its_periods_end_and_behind_the_one_befores(
+def test_every_instant_is_from_the_end_of_the_period_before_to_that_of_its_own(
     zone: str, kind: PeriodKind, moment: datetime
 ) -> None:
     board = board_in(zone)
@@ -172,7 +173,7 @@ def test_in_every_zone_a_day_begins_when_its_clocks_first_show_it(year: int) -> 
 
 
 def changes(random: random.Random, board: Board, start: datetime) -> Iterator[Board]:
-    """Change a board's zone some times, some of them soon after one another."""
+    """Yield a board after each of some changes of its zone, some of them in quick succession."""
     moment = start
     for _ in range(random.randrange(1, 5)):
         yield (board := change_zone(board, random.choice(ZONES), moment))
@@ -180,7 +181,7 @@ def changes(random: random.Random, board: Board, start: datetime) -> Iterator[Bo
 
 
 @given(st.randoms(use_true_random=False), kinds)
-def test_across_changes_of_zone_every_instant_has_one_key_and_each_key_one_stretch(
+def test_across_changes_of_zone_every_instant_has_one_key_and_every_key_one_span(
     random: random.Random, kind: PeriodKind
 ) -> None:
     start = NOW + timedelta(minutes=random.randrange(100_000))
@@ -204,7 +205,7 @@ def test_across_changes_of_zone_every_instant_has_one_key_and_each_key_one_stret
 
 
 @given(st.randoms(use_true_random=False), kinds)
-def test_a_change_of_zone_leaves_the_running_period_and_those_before_as_they_are(
+def test_a_change_of_zone_leaves_the_current_and_earlier_periods_as_they_are(
     random: random.Random, kind: PeriodKind
 ) -> None:
     start = NOW + timedelta(minutes=random.randrange(100_000))
@@ -243,7 +244,7 @@ def test_the_first_day_in_a_new_zone_starts_when_the_last_of_the_old_one_ends(
     assert ends.astimezone(ZoneInfo(after)).timetz().isoformat()[:8] == "00:00:00"
 
 
-def test_a_day_that_a_move_east_leaves_nothing_of_is_passed_over() -> None:
+def test_a_day_that_a_move_east_leaves_empty_is_skipped() -> None:
     board = change_zone(board_in("Pacific/Pago_Pago"), "Pacific/Kiritimati", NOW)
     last = period_key(board, PeriodKind.DAILY, NOW)
     end = period_end(board, last)
@@ -252,7 +253,7 @@ def test_a_day_that_a_move_east_leaves_nothing_of_is_passed_over() -> None:
     assert period_key(board, PeriodKind.DAILY, end) == "daily-2026-12-02"
 
 
-def test_processes_that_have_not_heard_of_a_change_yet_agree_for_a_minute() -> None:
+def test_processes_with_a_cached_board_agree_for_a_minute_after_a_change() -> None:
     board = board_in("Pacific/Pago_Pago")
     midnight = at("2026-12-01T00:00", "Pacific/Pago_Pago")
     for seconds in (1, 30, 59):
@@ -265,7 +266,7 @@ def test_processes_that_have_not_heard_of_a_change_yet_agree_for_a_minute() -> N
             )
 
 
-def test_a_zone_cannot_be_changed_without_end() -> None:
+def test_a_zone_can_be_changed_32_times_in_a_while() -> None:
     board = board_in("UTC")
     for number in range(32):
         board = change_zone(board, ZONES[number % 3], NOW)
@@ -278,12 +279,12 @@ def test_a_zone_cannot_be_changed_without_end() -> None:
     "name",
     ["", "Rome", "localtime", "Factory", "posix/Europe/Rome", "../UTC", "europe/rome", "UTC ", "+02:00"],
 )
-def test_a_zone_must_be_the_ianas(name: str) -> None:
+def test_a_zone_must_be_an_iana_name(name: str) -> None:
     with pytest.raises(InvalidInput, match="timeZone: must be an IANA name"):
         check_time_zone(name)
 
 
-# What a client names
+# Periods as clients name them
 
 
 def test_a_period_has_its_name_while_it_is_current() -> None:
@@ -304,7 +305,7 @@ def test_a_period_has_its_name_while_it_is_current() -> None:
         assert current_name(board, period_before(period.key), NOW) is None
 
 
-def test_a_name_is_the_current_period_and_a_key_is_itself() -> None:
+def test_a_kinds_name_is_the_current_period_and_a_key_is_itself() -> None:
     board = board_in("Pacific/Kiritimati")
     assert resolve_period(board, None, NOW) == "all-time"
     assert resolve_period(board, "daily", NOW) == "daily-2026-12-01"
@@ -336,7 +337,7 @@ def test_a_name_is_the_current_period_and_a_key_is_itself() -> None:
         "daily-٢٠٢٦-11-30",
     ],
 )
-def test_another_name_is_refused(name: str) -> None:
+def test_any_other_name_is_refused(name: str) -> None:
     board = board_in("UTC")
     with pytest.raises(InvalidInput, match="period: must be all-time, daily"):
         resolve_period(board, name, NOW)
@@ -344,7 +345,7 @@ def test_another_name_is_refused(name: str) -> None:
     assert not is_expired(board, name, NOW)
 
 
-def test_reports_15_a_period_that_the_board_does_not_keep_is_refused_never_another_one_given() -> None:
+def test_reports_15_a_period_that_the_board_does_not_have_is_refused() -> None:
     weekly = define_board(id="b", now=NOW, periods=[PeriodKind.WEEKLY])
     assert resolve_period(weekly, "weekly", NOW) == "weekly-2026-W49"
     for name in (None, "all-time", "daily", "daily-2026-11-30", "monthly"):
@@ -352,7 +353,7 @@ def test_reports_15_a_period_that_the_board_does_not_keep_is_refused_never_anoth
             resolve_period(weekly, name, NOW)
 
 
-# How late, and how long
+# Grace and expiry
 
 
 @pytest.mark.parametrize(
@@ -360,7 +361,7 @@ def test_reports_15_a_period_that_the_board_does_not_keep_is_refused_never_anoth
     [(timedelta(), True), (timedelta(hours=5, seconds=-1), True), (timedelta(hours=5), False)],
 )
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Europe/Rome", "Pacific/Pago_Pago"])
-def test_a_late_score_is_taken_within_the_grace_after_its_periods_end(
+def test_a_late_score_is_taken_until_the_grace_after_its_periods_end(
     zone: str, late: timedelta, taken: bool
 ) -> None:
     board = replace(board_in(zone), retention=Retention(grace_hours=5))
@@ -381,18 +382,18 @@ def test_a_late_score_is_taken_within_the_grace_after_its_periods_end(
             periods_reached(board, achieved_at, end + late)
 
 
-def test_a_board_of_all_time_alone_takes_scores_of_any_age() -> None:
+def test_a_board_of_only_all_time_takes_scores_of_any_age() -> None:
     board = define_board(id="b", now=NOW)
     assert periods_reached(board, datetime(1, 1, 1, tzinfo=UTC), NOW) == ["all-time"]
 
 
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])
-def test_a_score_of_the_first_day_of_all_is_refused(zone: str) -> None:
+def test_a_score_of_the_first_day_of_the_calendar_is_refused(zone: str) -> None:
     with pytest.raises(InvalidInput, match="achievedAt: is in"):
         periods_reached(board_in(zone), datetime(1, 1, 1, tzinfo=UTC), NOW)
 
 
-def test_a_period_is_gone_so_many_days_after_its_end() -> None:
+def test_a_period_expires_days_after_its_end() -> None:
     board = replace(board_in("UTC"), retention=Retention(daily_days=3, weekly_days=30, monthly_days=400))
     end = datetime(2026, 11, 20, tzinfo=UTC) + timedelta(days=1)
     assert expires_at(board, "all-time") is None
@@ -413,7 +414,7 @@ def test_the_periods_that_may_hold_entries_are_listed() -> None:
 
 
 @given(kinds, st.dates(date(1990, 1, 1), date(2200, 1, 1)))
-def test_the_period_before_is_the_one_before(kind: PeriodKind, day: date) -> None:
+def test_the_period_before_ends_when_a_period_begins(kind: PeriodKind, day: date) -> None:
     board = board_in("UTC")
     key = period_key(board, kind, datetime(day.year, day.month, day.day, 12, tzinfo=UTC))
     before = period_before(key)
@@ -427,7 +428,7 @@ def test_the_period_before_is_the_one_before(kind: PeriodKind, day: date) -> Non
 # A board's definition
 
 
-def test_an_update_changes_periods_and_zone_and_what_is_stored_is_read_again(boards: Boards) -> None:
+def test_an_update_of_periods_and_zone_is_stored(boards: Boards) -> None:
     board = boards.create(define_board(id="b", now=NOW))
     changed = boards.update("b", board.version, periods=[PeriodKind.DAILY, PeriodKind.ALL_TIME], now=NOW)
     assert changed.periods == (PeriodKind.DAILY, PeriodKind.ALL_TIME)
@@ -437,18 +438,23 @@ def test_an_update_changes_periods_and_zone_and_what_is_stored_is_read_again(boa
     assert moved.time_zone == "Pacific/Apia"
     assert boards.get("b") == moved
     assert period_key(moved, PeriodKind.DAILY, NOW) == "daily-2026-11-30"
-    for wrong in ({"periods": []}, {"periods": [PeriodKind.DAILY] * 2}, {"time_zone": "Mars/Olympus"}):
+    refused: list[dict[str, Any]] = [
+        {"periods": []},
+        {"periods": [PeriodKind.DAILY] * 2},
+        {"time_zone": "Mars/Olympus"},
+    ]
+    for changed_to in refused:
         with pytest.raises(InvalidInput):
-            boards.update("b", moved.version, **wrong, now=NOW)  # type: ignore[arg-type]
+            boards.update("b", moved.version, **changed_to, now=NOW)
     assert boards.get("b") == moved
 
 
-def test_new_boards_keep_things_for_as_long_as_the_stack_says(boards: Boards) -> None:
-    told = Boards(boards._db, retention=Retention(daily_days=2))
-    told.create(define_board(id="new", now=NOW))
+def test_new_boards_have_the_stacks_retention(boards: Boards) -> None:
+    brief = Boards(boards._db, retention=Retention(daily_days=2))
+    brief.create(define_board(id="new", now=NOW))
     assert boards.get("new").retention == Retention(daily_days=2)
     boards.create(define_board(id="plain", now=NOW))
-    assert told.get("plain").retention == Retention()
+    assert brief.get("plain").retention == Retention()
 
 
 def test_a_board_stored_before_there_were_periods_is_read(boards: Boards) -> None:

@@ -1,4 +1,4 @@
-"""The rank key: sorting its bytes gives the order that comparing the entries gives."""
+"""The rank key: its bytes sort as entries compare."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -27,7 +27,7 @@ def board_of(components: Sequence[ComponentInput], tie_break: TieBreak = TieBrea
 
 @st.composite
 def bounds(draw: st.DrawFn) -> tuple[int | None, int | None]:
-    """Bounds narrow and wide, one-sided and none, of either sign."""
+    """Draw a component's bounds: narrow or wide, one-sided or none, of either sign."""
     low = draw(st.none() | st.integers(-300, 300) | st.integers(LOWEST, HIGHEST))
     if low is None:
         return None, draw(st.none() | st.integers(-300, 300) | st.integers(LOWEST, HIGHEST))
@@ -35,7 +35,7 @@ def bounds(draw: st.DrawFn) -> tuple[int | None, int | None]:
 
 
 def values(low: int | None, high: int | None) -> st.SearchStrategy[int]:
-    """Values within bounds, those at the edges and around zero often, so that ties abound."""
+    """Draw values within bounds, often at their ends and around zero, so that there are many ties."""
     low, high = LOWEST if low is None else low, HIGHEST if high is None else high
     edges = [low, high, *(value for value in (-256, -1, 0, 1, 255, 256) if low <= value <= high)]
     return st.sampled_from(edges) | st.integers(low, high)
@@ -63,7 +63,7 @@ def boards_and_standings(draw: st.DrawFn) -> tuple[Board, list[Standing]]:
         ],
         draw(st.sampled_from(TieBreak)),
     )
-    # A few scores shared by several participants: whole-score ties, which random scores would never make.
+    # A few scores for several participants: random scores would make no ties of whole scores.
     scores = draw(st.lists(st.tuples(*(values(low, high) for low, high in limits)), min_size=1, max_size=4))
     standings = [
         Standing(participant, draw(st.sampled_from(scores)), draw(moments))
@@ -101,7 +101,7 @@ def test_equal_scores_share_a_prefix_and_others_do_not(drawn: tuple[Board, list[
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(boards_and_standings())
-def test_the_score_is_read_back_and_the_key_is_as_long_as_announced(
+def test_the_score_is_read_back_and_the_key_is_as_long_as_computed(
     drawn: tuple[Board, list[Standing]],
 ) -> None:
     board, standings = drawn
@@ -169,7 +169,7 @@ def test_the_longest_key_of_the_widest_board_fits(widest: dict[str, Any], tie_br
 
 
 def test_a_board_whose_keys_would_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With ids this short no board reaches DynamoDB's own limit; the rule holds all the same."""
+    """With ids of the permitted length no board reaches DynamoDB's limit: here it is lower."""
     wide = [ComponentInput(name=f"c{index}", kind=ScoreKind.DECIMAL) for index in range(32)]
     longest = rank_key.longest(board_of(wide), MAX_ID_BYTES)
     monkeypatch.setattr("core.domain.board.MAX_RANK_KEY_BYTES", longest - 1)
@@ -203,7 +203,7 @@ def test_a_board_has_1_to_32_components(count: int) -> None:
     ],
     ids=str,
 )
-def test_a_component_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+def test_an_invalid_component_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         board_of([ComponentInput(**wrong)])
 
@@ -221,9 +221,45 @@ def test_ids_are_compared_by_their_bytes(a: str, b: str) -> None:
     assert (key_a == key_b) == (a == b)
 
 
-def test_the_tie_break_knows_a_microsecond() -> None:
+def test_the_tie_break_is_exact_to_a_microsecond() -> None:
     later = NOW + timedelta(microseconds=1)
     for tie_break, first in [(TieBreak.EARLIEST, NOW), (TieBreak.LATEST, later)]:
         board = board_of([ComponentInput()], tie_break)
         keys = {moment: rank_key.encode(board, (7,), moment, "p") for moment in (NOW, later)}
         assert min(keys, key=lambda moment: keys[moment]) == first
+
+
+# Bounds of ranges of keys
+
+
+keys = st.builds(
+    lambda head, name: (head + name.encode())[-MAX_RANK_KEY_BYTES:],
+    st.binary(max_size=40)
+    | st.text("\x00\x01\xfe\xff", max_size=12).map(lambda text: text.encode("latin-1")),
+    st.text(min_size=1, max_size=8),
+)
+cuts = keys | st.binary(min_size=1, max_size=12) | st.lists(st.sampled_from([0, 1, 254, 255])).map(bytes)
+
+
+@given(keys, cuts)
+def test_just_below_a_cut_is_every_key_below_it(key: bytes, cut: bytes) -> None:
+    bound = rank_key.just_below(cut)
+    assert (key < cut) == (bound is not None and key <= bound)
+    assert bound is None or len(bound) <= MAX_RANK_KEY_BYTES
+
+
+@given(keys, st.integers(0, 20))
+def test_just_below_holds_for_a_prefix_of_the_key(key: bytes, length: int) -> None:
+    """Cuts are often prefixes of keys."""
+    cut = key[:length]
+    bound = rank_key.just_below(cut)
+    assert bound is None or bound < cut or not cut
+    assert bound is None or key > bound or key < cut
+
+
+@given(st.binary(min_size=1, max_size=17), st.text(min_size=1, max_size=8), keys)
+def test_just_above_a_score_is_above_its_tie_and_no_other(score: bytes, name: str, other: bytes) -> None:
+    cut = rank_key.just_above(score)
+    assert score + name.encode() < cut
+    if not other.startswith(score):
+        assert (other < cut) == (other < score)

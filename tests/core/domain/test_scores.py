@@ -1,4 +1,4 @@
-"""Scores as text: exact both ways, and refused with the component and the rule where they are not scores."""
+"""Scores as text: exact both ways, or refused with the component and the rule."""
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
@@ -22,7 +22,7 @@ LOWEST, HIGHEST = -(2**63), 2**63 - 1
 int64 = st.integers(LOWEST, HIGHEST)
 
 
-# What a TIMESTAMP may be, in seconds: the years that are written with four digits.
+# The range of TIMESTAMP, in seconds: years of four digits.
 FIRST_SECOND = (datetime(1, 1, 1, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
 LAST_SECOND = (datetime(9999, 12, 31, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(
     seconds=1
@@ -160,7 +160,7 @@ def test_a_composite_is_read_component_by_component(values: list[int]) -> None:
     assert parse_score(components, [str(value) for value in values]) == tuple(values)
 
 
-# For people and for charts
+# Text for people, numbers for charts
 
 
 def test_display() -> None:
@@ -224,7 +224,7 @@ KINDS = [
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda each: each.kind.name)
 @pytest.mark.parametrize("text", NOT_NUMBERS, ids=lambda text: ascii(text)[:20])
-def test_what_is_no_score_is_refused_by_name(kind: Component, text: str) -> None:
+def test_text_that_is_no_score_is_refused_with_its_component(kind: Component, text: str) -> None:
     with pytest.raises(InvalidScore, match="points"):
         parse(kind, text)
 
@@ -257,7 +257,7 @@ def test_what_is_no_score_is_refused_by_name(kind: Component, text: str) -> None
         (ScoreKind.TIMESTAMP, 3, "2026-11-30T12:00:00.1234Z", "at most 3 decimal"),
     ],
 )
-def test_the_refusal_says_which_rule(kind: ScoreKind, decimals: int, text: str, rule: str) -> None:
+def test_a_refusal_names_the_rule(kind: ScoreKind, decimals: int, text: str, rule: str) -> None:
     with pytest.raises(InvalidScore) as refused:
         parse(component(kind, decimals), text)
     assert "points" in str(refused.value)
@@ -265,7 +265,7 @@ def test_the_refusal_says_which_rule(kind: ScoreKind, decimals: int, text: str, 
 
 
 @given(st.integers(-100, 100), st.integers(0, 100), st.integers(-400, 400))
-def test_bounds_are_inclusive_and_hold(low: int, width: int, value: int) -> None:
+def test_bounds_are_inclusive(low: int, width: int, value: int) -> None:
     bounded = component(low=low, high=low + width)
     if low <= value <= low + width:
         assert parse(bounded, str(value)) == value
@@ -289,7 +289,7 @@ def test_the_wrong_number_of_components_is_refused(values: list[str]) -> None:
         parse_score(components, values)
 
 
-def test_a_composite_is_refused_for_the_component_at_fault() -> None:
+def test_a_composite_is_refused_with_the_invalid_component() -> None:
     components = [component(name="wins"), component(name="losses")]
     with pytest.raises(InvalidScore, match="losses") as refused:
         parse_score(components, ["1", "abc"])
@@ -297,7 +297,7 @@ def test_a_composite_is_refused_for_the_component_at_fault() -> None:
 
 
 @given(st.text(max_size=40), st.sampled_from(KINDS))
-def test_any_text_is_a_score_or_an_invalid_score(text: str, kind: Component) -> None:
+def test_any_text_is_a_score_or_refused(text: str, kind: Component) -> None:
     try:
         scaled = parse(kind, text)
     except InvalidScore:
@@ -307,7 +307,7 @@ def test_any_text_is_a_score_or_an_invalid_score(text: str, kind: Component) -> 
 
 
 @given(st.text("0123456789+-.:hms eEtTzZ", max_size=30), st.sampled_from(KINDS))
-def test_what_looks_like_a_score_is_one_or_an_invalid_score(text: str, kind: Component) -> None:
+def test_text_that_looks_like_a_score_is_one_or_refused(text: str, kind: Component) -> None:
     try:
         scaled = parse(kind, text)
     except InvalidScore:
@@ -315,11 +315,11 @@ def test_what_looks_like_a_score_is_one_or_an_invalid_score(text: str, kind: Com
     assert parse(kind, format_value(kind, scaled)) == scaled
 
 
-# Through to storage
+# In storage
 
 
 @pytest.mark.parametrize("policy", ScorePolicy)
-def test_nothing_is_stored_of_a_refused_submission(db: Database, boards: Boards, policy: ScorePolicy) -> None:
+def test_a_refused_submission_stores_nothing(db: Database, boards: Boards, policy: ScorePolicy) -> None:
     parts = [ComponentInput("wins", max="10"), ComponentInput("points", ScoreKind.DECIMAL, decimals=1)]
     twin = Twin.make(db, boards, policy=policy, components=parts)
     twin.submit("standing", 5, 5)
@@ -375,7 +375,7 @@ def test_a_tenth_and_two_tenths_add_up_on_a_board(db: Database, boards: Boards) 
     ],
     ids=["no offset", "future", "underflow", "overflow"],
 )
-def test_a_time_that_cannot_be_is_refused(
+def test_an_invalid_time_is_refused(
     db: Database, boards: Boards, policy: ScorePolicy, achieved_at: datetime
 ) -> None:
     twin = Twin.make(db, boards, policy=policy)

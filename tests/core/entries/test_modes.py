@@ -1,4 +1,4 @@
-"""Counter modes: when the counters follow, what that costs, and that nothing is lost or doubled."""
+"""Counter modes: when the counters follow, what that costs, and that nothing is lost or counted twice."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from botocore.awsrequest import AWSResponse
 
 from core.boards import Boards
 from core.counters import known_trees
@@ -33,21 +34,21 @@ PARTICIPANTS = [f"p{number:02}" for number in range(24)]
 
 
 def check_at_once(twin: Twin) -> None:
-    """Compare what the counters alone say with the oracle, though no stream was counted."""
+    """Compare the counters with the oracle before the stream is counted."""
     assert size(twin.db, twin.board, ALL_TIME) == twin.oracle.size()
     twin.check_ranks(twin.check_subset(list(twin.oracle.entries)), RankStrategy.TREE)
 
 
 def drifts(twin: Twin) -> list[str]:
-    """What a recount of the entries finds wrong; the top follows the stream in every mode."""
+    """Return what a recount of the entries finds wrong; the top follows the stream in every mode."""
     report = check(twin.db, twin.board, twin.standings, patience=0)
     assert report.counts > 0
     return [drift.where for drift in report.drifts if drift.where != "top"]
 
 
-def live(twin: Twin, rng: random.Random, deeds: int) -> Iterator[None]:
+def live(twin: Twin, rng: random.Random, steps: int) -> Iterator[None]:
     """Submit and remove at random, a step at a time."""
-    for at in range(deeds):
+    for at in range(steps):
         participant = rng.choice(PARTICIPANTS)
         if rng.random() < 0.15:
             twin.remove(participant)
@@ -69,7 +70,7 @@ def test_counters_are_right_after_each_write(
         check_at_once(twin)
     assert not drifts(twin)
     drain()
-    check_at_once(twin)  # what the stream says of it counts nothing
+    check_at_once(twin)  # the stream is not counted
     twin.check_strategies(page_sizes=(5,), participants=PARTICIPANTS[:2])
 
 
@@ -89,7 +90,7 @@ def test_the_mode_changes_nothing_while_trees_grow(
         if number % 8 == 7:
             drain()
             grow(db, twin.board, twin.standings)
-            grower.clock.advance(known_trees.LEAD // 2)
+            grower.clock.advance(known_trees.ANNOUNCEMENT_LEAD // 2)
             drain()
             check_at_once(twin)
     assert grower.grow(twin) >= 2
@@ -104,7 +105,7 @@ def test_the_mode_changes_nothing_while_trees_grow(
 def test_an_update_within_a_leaf_costs_no_counter_write(
     db: Database, boards: Boards, policy: ScorePolicy
 ) -> None:
-    """Above 2^20, and up to 2^21, scores share a leaf."""
+    """Scores above 2^20 and up to 2^21 share a leaf."""
     spent: dict[CounterMode, list[float]] = {}
     for mode in CounterMode:
         twin = Twin.make(db, boards, counter_mode=mode, policy=policy)
@@ -138,7 +139,7 @@ def test_many_threads_on_one_hot_board_end_exact(
 
     with ThreadPoolExecutor(16) as threads:
         list(threads.map(act, range(400)))
-    # Who is left hangs on the order: what counts is that the counters agree with who is.
+    # Who is left depends on the order. The counters must agree with that.
     for participant in PARTICIPANTS:
         if left := entry(db, twin.board, ALL_TIME, participant):
             twin.oracle.entries[participant] = standing_of(left)
@@ -146,7 +147,7 @@ def test_many_threads_on_one_hot_board_end_exact(
     assert not drifts(twin)
 
 
-# What AWS does and the engine never: conflicts, and answers lost
+# What AWS does and the local engine does not: conflicts and lost answers
 
 
 def test_cancelled_transactions_are_tried_again_and_count_once(
@@ -173,10 +174,10 @@ def test_cancelled_transactions_are_tried_again_and_count_once(
     assert not drifts(twin)
 
 
-def test_an_entry_held_by_a_transaction_is_waited_for(
+def test_a_write_waits_for_a_transaction_on_its_entry(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A plain write gets a refusal of its own kind, which the SDK by itself does not try again."""
+    """A plain write then fails with an error of its own, which the SDK does not retry by itself."""
     twin = Twin.make(db, boards, counter_mode=TRANSACTIONAL)
     twin.submit("p", 2**20 + 1)
     refusals = [refused("TransactionConflictException") for _ in range(3)]
@@ -198,10 +199,12 @@ def test_a_conflict_that_does_not_end_stores_nothing(
     monkeypatch.setattr(database, "_CONFLICT_ATTEMPTS", 4)
     twin = Twin.make(db, boards, counter_mode=TRANSACTIONAL)
     twin.submit("p", 2**20 + 1)
-    refusal = {
-        "UpdateItem": lambda: refused("TransactionConflictException"),
-        "TransactWriteItems": lambda: cancelled("None", "TransactionConflict"),
-    }[write]
+
+    def refusal() -> AWSResponse:
+        if write == "UpdateItem":
+            return refused("TransactionConflictException")
+        return cancelled("None", "TransactionConflict")
+
     with monkeypatch.context() as patch:
         intercept(patch, db, lambda operation, _: refusal() if operation == write else None)
         with pytest.raises(Throttled):
@@ -210,7 +213,7 @@ def test_a_conflict_that_does_not_end_stores_nothing(
     assert not drifts(twin)
 
 
-def test_a_transaction_that_cannot_be_is_no_conflict(
+def test_a_transaction_that_is_invalid_is_not_retried(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     twin = Twin.make(db, boards, counter_mode=TRANSACTIONAL)
@@ -230,7 +233,7 @@ def test_a_transaction_that_cannot_be_is_no_conflict(
 
 @pytest.mark.parametrize("score", [2**30, None], ids=["submitting", "removing"])
 @pytest.mark.parametrize("meanwhile", ["submit", "remove", "touch"])
-def test_what_changed_since_it_was_read_is_read_again(
+def test_an_entry_that_changed_since_it_was_read_is_read_again(
     db: Database,
     boards: Boards,
     drain: Drain,
@@ -238,7 +241,7 @@ def test_what_changed_since_it_was_read_is_read_again(
     score: int | None,
     meanwhile: str,
 ) -> None:
-    """A transaction counts from the entry as it was read; a node born since counts it once it is touched."""
+    """A transaction counts from the entry as it was read; a node born since then, once it is rewritten."""
     grower = Grower.make(monkeypatch, drain, grow_at=3, inner=4)
     twin = Twin.make(
         db, boards, counter_mode=TRANSACTIONAL, policy=ScorePolicy.LATEST, peak_writes_per_second=40
@@ -247,10 +250,10 @@ def test_what_changed_since_it_was_read_is_read_again(
         twin.submit("p" if number == 4 else f"q{number}", 2**20 + number)
     drain()
     grow(db, twin.board, twin.standings)  # announces a node
-    grower.clock.advance(known_trees.LEAD + known_trees.TRUST)
+    grower.clock.advance(known_trees.ANNOUNCEMENT_LEAD + known_trees.CACHE_TTL)
     found = entry(db, twin.board, ALL_TIME, "p")
     assert found is not None
-    others = {
+    others: dict[str, Callable[[], object]] = {
         "submit": lambda: submit_to(db, twin.board, "p", (2**10,), NOW),
         "remove": lambda: remove_entry(db, twin.board, "p", LONG_AGO),
         "touch": lambda: rewrite(
@@ -275,10 +278,10 @@ def test_what_changed_since_it_was_read_is_read_again(
     assert not drifts(twin)
 
 
-def test_a_tree_grows_though_its_nodes_are_being_written_to(
+def test_a_tree_grows_while_its_nodes_are_written_to(
     db: Database, boards: Boards, drain: Drain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then what is read in one transaction, to be compared, cannot be had."""
+    """The transaction that reads nodes to compare them then fails."""
     grower = Grower.make(monkeypatch, drain, grow_at=3, inner=4)
     twin = Twin.make(db, boards, counter_mode=TRANSACTIONAL, peak_writes_per_second=40)
     for number in range(9):
@@ -295,7 +298,7 @@ def test_a_tree_grows_though_its_nodes_are_being_written_to(
 
 
 @pytest.mark.parametrize("policy", ScorePolicy)
-def test_a_transaction_counts_once_though_its_answer_was_lost(
+def test_a_transaction_whose_answer_is_lost_counts_once(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, policy: ScorePolicy
 ) -> None:
     twin = Twin.make(db, boards, counter_mode=TRANSACTIONAL, policy=policy)
@@ -321,21 +324,19 @@ class Died(Exception):
 
 
 def die_at_counting(monkeypatch: pytest.MonkeyPatch, twin: Twin) -> None:
-    """Let the process die when it comes to its counters, whether or not an entry was written before."""
+    """Let the process die when it writes counters, whether or not it has written an entry before."""
 
     def die(operation: str, body: Request) -> None:
         written = [item[kind] for item in body.get("TransactItems", []) for kind in item] or [body]
-        if any(one.get("TableName") == twin.db.tables.counters for one in written) and operation in (
-            "UpdateItem",
-            "TransactWriteItems",
-        ):
+        to_counters = any(request.get("TableName") == twin.db.tables.counters for request in written)
+        if to_counters and operation in ("UpdateItem", "TransactWriteItems"):
             raise Died
 
     intercept(monkeypatch, twin.db, die)
 
 
 @pytest.mark.parametrize("score", [2**30, None], ids=["submitting", "removing"])
-def test_a_death_before_a_transaction_leaves_all_as_it_was(
+def test_a_death_before_a_transaction_changes_nothing(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, score: int | None
 ) -> None:
     twin = Twin.make(db, boards, counter_mode=TRANSACTIONAL)
@@ -349,7 +350,7 @@ def test_a_death_before_a_transaction_leaves_all_as_it_was(
 
 
 @pytest.mark.parametrize("score", [2**30, None], ids=["submitting", "removing"])
-def test_a_death_before_counting_inline_is_found_and_mended(
+def test_a_death_before_counting_inline_is_found_and_repaired(
     db: Database,
     boards: Boards,
     drain: Drain,
@@ -386,8 +387,8 @@ def change(twin: Twin, score: int | None) -> None:
 
 
 def hasten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten what a rebuild waits for other processes, of which there are none."""
+    """Shorten the time that a rebuild waits for other processes: there are none."""
     for module in (known_trees, growth, rebuilds):
-        monkeypatch.setattr(module, "LEAD", 400)
-        monkeypatch.setattr(module, "TRUST", 200)
+        monkeypatch.setattr(module, "ANNOUNCEMENT_LEAD", 400)
+        monkeypatch.setattr(module, "CACHE_TTL", 200)
     monkeypatch.setattr(checks, "_PAUSE", 0.05)

@@ -1,4 +1,4 @@
-"""Forgetting a participant: nothing tells of them any more, and nobody else's rank has moved."""
+"""Forget a participant: nothing names them any more, and nobody else's rank has moved."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.archives import write
+from core.archives.items import read_archive
 from core.archives.read import archive_entries
 from core.archives.rows import unpack
 from core.archives.write import begin_archive, write_archive
@@ -27,13 +27,13 @@ from tests.support.twin import ALL_TIME, NOW, Twin, submit_to
 
 Drain = Callable[[], int]
 WHO = "Zoë of the hill"
-DEED = AuditContext("ops", NOW + timedelta(hours=1), "asked by letter")
+AUDIT = AuditContext("ops", NOW + timedelta(hours=1), "asked by letter")
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.archives.read.SHOWN", timedelta(0))
-    monkeypatch.setattr("core.moderation.forget.SHOWN", timedelta(0))
+    monkeypatch.setattr("core.archives.read.INDEX_LAG", timedelta(0))
+    monkeypatch.setattr("core.moderation.forget.INDEX_LAG", timedelta(0))
 
 
 def mentions(db: Database, text: str) -> list[dict[str, Any]]:
@@ -41,10 +41,10 @@ def mentions(db: Database, text: str) -> list[dict[str, Any]]:
     found = []
     for table in (db.tables.scores, db.tables.counters, db.tables.records, db.tables.receipts):
         for item in scan(db, table):
-            told = repr(item).encode() + (
+            shown = repr(item).encode() + (
                 repr(unpack(bytes(item["rows"]["B"]))).encode() if "rows" in item else b""
             )
-            if text.encode() in told or repr(text.encode())[2:-1].encode() in told:
+            if text.encode() in shown or repr(text.encode())[2:-1].encode() in shown:
                 found.append(item)
     return found
 
@@ -55,7 +55,7 @@ def finish(db: Database, boards: Boards) -> None:
             erase_from_archives(db, boards, name, item, 1e9)
         if not pending_jobs(db, Job.FORGET):
             return
-    raise AssertionError("it does not end")
+    raise AssertionError("the job does not end")
 
 
 def begin(db: Database, boards: Boards) -> tuple[Twin, str]:
@@ -92,17 +92,16 @@ def test_reports_18_erasure_covers_boards_periods_archives_and_records(
     submit_to(db, timed.board, WHO, (1,), NOW)
     drain()
     assert mentions(db, "Zoë")
-    assert forget_participant(db, boards, WHO, DEED) == 5
+    assert forget_participant(db, boards, WHO, AUDIT) == 5
     drain()
-    # Before the archives have been gone through, too, nobody is shown who it was.
+    # Readers leave the name out even before the archives are rewritten.
     assert WHO not in [one.participant_id for one, _ in archive_entries(db, archive, 10).items]
     finish(db, boards)
     check_forgotten(db, twin, archive)
     twin.check()
-    # The id alone, where late retries come by, and until TTL takes it.
-    # What is to be told to subscribers goes with the next tick.
+    # The id alone stays, to refuse late retries, until TTL deletes it; and in movers, until the next pass.
     left_over = [
-        item for item in mentions(db, "Zoë") if not item.get("node", {"S": ""})["S"].startswith("marks:")
+        item for item in mentions(db, "Zoë") if not item.get("node", {"S": ""})["S"].startswith("movers:")
     ]
     assert all("expires_at" in item for item in left_over)
     allowed = {
@@ -123,20 +122,20 @@ def test_reports_18_erasure_covers_boards_periods_archives_and_records(
 
 def test_the_record_survives_without_the_name(db: Database, boards: Boards) -> None:
     twin, _ = begin(db, boards)
-    forget_participant(db, boards, WHO, DEED)
+    forget_participant(db, boards, WHO, AUDIT)
     [record] = all_records(db, twin.board.id)
     assert (record.action.value, record.actor, record.at) == ("HIDE", "ops", NOW)
     assert (record.participant_id, record.reason) == (None, None)
     [forgotten] = all_records(db, None)
-    assert (forgotten.action.value, forgotten.actor, forgotten.at) == ("FORGET", "ops", DEED.at)
-    # Told the id again, an operator can say when it was forgotten.
+    assert (forgotten.action.value, forgotten.actor, forgotten.at) == ("FORGET", "ops", AUDIT.at)
+    # An operator who is given the id again can find out when it was forgotten.
     assert forgotten.participant_hash == record.participant_hash == participant_hash(db, WHO)
 
 
 @pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.thorough)])
-def test_dying_anywhere_and_forgetting_again_ends_complete(db: Database, boards: Boards, step: int) -> None:
+def test_forgetting_again_completes_what_died_at_any_request(db: Database, boards: Boards, step: int) -> None:
     def do(subject: tuple[Twin, str], dying: Database) -> None:
-        forget_participant(dying, fresh_boards(dying), WHO, DEED)
+        forget_participant(dying, fresh_boards(dying), WHO, AUDIT)
         finish(dying, fresh_boards(dying))
 
     def compare(subject: tuple[Twin, str]) -> None:
@@ -150,13 +149,13 @@ def test_dying_anywhere_and_forgetting_again_ends_complete(db: Database, boards:
     assert dying_at_each_request(db, lambda: begin(db, boards), do, compare, step) > 3
 
 
-def test_an_archive_under_way_is_gone_through_once_it_is_complete(db: Database, boards: Boards) -> None:
+def test_an_archive_being_written_is_erased_from_once_it_is_complete(db: Database, boards: Boards) -> None:
     twin, _ = begin(db, boards)
     twin.restore(WHO)
     late = begin_archive(db, twin.board, ALL_TIME, NOW + timedelta(minutes=30))
     write_archive(db, late, 0)
-    assert write.read_archive(db, late)
-    forget_participant(db, boards, WHO, DEED)
+    assert read_archive(db, late)
+    forget_participant(db, boards, WHO, AUDIT)
     [(_, name, item)] = pending_jobs(db, Job.FORGET)
     assert not erase_from_archives(db, boards, name, item, 1e9)
     maintenance = Maintenance(db, fresh_boards(db))
@@ -166,7 +165,7 @@ def test_an_archive_under_way_is_gone_through_once_it_is_complete(db: Database, 
     assert WHO not in [one.participant_id for one, _ in archive_entries(db, late, 10).items]
 
 
-def test_an_archive_that_is_completed_after_its_board_was_gone_through_is_not_missed(
+def test_an_archive_completed_behind_the_round_over_the_boards_is_not_missed(
     db: Database, boards: Boards
 ) -> None:
     twin, _ = begin(db, boards)
@@ -174,7 +173,7 @@ def test_an_archive_that_is_completed_after_its_board_was_gone_through_is_not_mi
     others = [Twin.make(db, boards) for _ in range(3)]
     late = begin_archive(db, twin.board, ALL_TIME, NOW + timedelta(minutes=30))
     write_archive(db, late, 0)
-    forget_participant(db, boards, WHO, DEED)
+    forget_participant(db, boards, WHO, AUDIT)
 
     def go_on() -> None:
         [(_, name, item)] = pending_jobs(db, Job.FORGET)
@@ -193,11 +192,11 @@ def test_an_archive_that_is_completed_after_its_board_was_gone_through_is_not_mi
     assert WHO not in [one.participant_id for one, _ in archive_entries(db, late, 10).items]
 
 
-def test_who_is_on_no_board_can_be_forgotten(db: Database, boards: Boards) -> None:
-    assert forget_participant(db, boards, "nobody", DEED) == 0
-    assert forget_participant(db, boards, "nobody", DEED) == 0
+def test_a_participant_on_no_board_can_be_forgotten(db: Database, boards: Boards) -> None:
+    assert forget_participant(db, boards, "nobody", AUDIT) == 0
+    assert forget_participant(db, boards, "nobody", AUDIT) == 0
     with pytest.raises(InvalidInput):
-        forget_participant(db, boards, "", DEED)
+        forget_participant(db, boards, "", AUDIT)
 
 
 def test_over_graphql(db: Database, boards: Boards) -> None:
@@ -222,11 +221,11 @@ def test_over_graphql(db: Database, boards: Boards) -> None:
     ]
 
 
-def test_who_comes_back_is_in_later_archives(db: Database, boards: Boards) -> None:
+def test_a_participant_who_comes_back_is_in_later_archives(db: Database, boards: Boards) -> None:
     twin, early = begin(db, boards)
-    forget_participant(db, boards, WHO, DEED)
-    submit_to(db, twin.board, WHO, (3,), DEED.at + timedelta(hours=1))
-    late = begin_archive(db, twin.board, ALL_TIME, DEED.at + timedelta(hours=2))
+    forget_participant(db, boards, WHO, AUDIT)
+    submit_to(db, twin.board, WHO, (3,), AUDIT.at + timedelta(hours=1))
+    late = begin_archive(db, twin.board, ALL_TIME, AUDIT.at + timedelta(hours=2))
     write_archive(db, late, 1e9)
 
     def shown(name: str) -> bool:

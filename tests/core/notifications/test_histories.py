@@ -1,8 +1,7 @@
-"""Rank changes under deaths, redelivery, re-split batches, racing ticks and an index that lags.
+"""Rank changes under deaths, redelivery, re-split batches, racing passes and an index that lags.
 
-Every seed is one history, lived through request by request; see
-`tests.support.interleaving`. At its end all that is
-left is counted and told, and then the last that each participant has heard must be what a plain list says.
+Every seed is one history, run request by request (tests.support.interleaving). At its end all that is left is
+counted and published. Then the last event that each participant received must agree with a plain list.
 """
 
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from core.domain.model import RankBucket
 from core.ranking import top
 from core.storage.database import Database
-from tests.support.audience import Audience, LaggingIndex, Teller, places
+from tests.support.audience import Audience, LaggingIndex, PassRunner, places
 from tests.support.deliveries import Records
 from tests.support.histories import Life, small_leaves
 
@@ -28,21 +27,21 @@ BUCKETS = [
 def live(
     monkeypatch: pytest.MonkeyPatch, lean: Database, records: Records, seed: int, trait: str
 ) -> list[str]:
-    """Live through a seed's history; give what is wrong in the end."""
+    """Run a seed's history; return what is wrong in the end."""
     with monkeypatch.context() as patch:
         life = Life.make(patch, lean, records, seed, rank_buckets=BUCKETS)
         world, chance = life.world, life.world.random
         audience = Audience()
         fails = chance.choice([0.0, 0.0, 0.3])
-        teller = Teller(
+        runner = PassRunner(
             world, life.board, life.standings, life.deliveries, audience, lambda: chance.random() < fails
         )
-        # Where the top is short the edges are found in the tree, and who stands between them on the index.
+        # With a short top, boundaries are found in the tree, and who stands between them on the index.
         patch.setattr(top, "TOP_KEPT", chance.choice([3, 3, top.TOP_KEPT]))
         life.clocks = [0]
         life.pause = chance.choice([0.0, 2.0])
         if trait == "lagging":
-            world.hurry = 40  # so that much happens while it lags
+            world.hurry = 40  # so that much happens while the index lags
             connect = world.connect
 
             def lag() -> Any:
@@ -54,21 +53,21 @@ def live(
         deaths = 0.04 if trait == "dying" else 0.0
         writers = life.start(deaths=deaths)
         for at in range(chance.choice([1, 2])):
-            world.add(f"teller{at}", teller.run, deaths=deaths, weight=chance.choice([0.5, 2]))
+            world.add(f"notifier{at}", runner.run, deaths=deaths, weight=chance.choice([0.5, 2]))
         world.run(writers)
-        doubled = list(audience.doubled)  # who is cut off here may have told someone and not noted it
+        doubled = list(audience.doubled)  # a pass that is cut off here may publish twice
         db, _ = world.connect()
-        teller.deaf = lambda: False
+        runner.fails = lambda: False
         for _ in range(3):
             world.now += 6_000
             life.drain()
-            teller.later.append((world.now, 0))  # those that were under way are given again
-            teller.finish(db)
+            runner.scheduled.append((world.now, 0))  # a message that was being worked on comes again
+            runner.finish(db)
         truth = places(life.board, [one.key for one in life.entries()])
         wrong = [
-            f"{one} is at {place} and heard of {audience.newest.get(one)}"
+            f"{one} is at {place} and received {audience.newest.get(one)}"
             for one, place in truth.items()
-            if (told := audience.newest.get(one)) is None or told.bucket != place[1]
+            if (last := audience.newest.get(one)) is None or last.bucket != place[1]
         ]
         if trait != "dying" and not fails:
             wrong += [f"doubled: {event}" for event in doubled]
@@ -79,7 +78,7 @@ def live(
 @pytest.mark.parametrize(
     "seeds", [range(4), pytest.param(range(100, 200), marks=pytest.mark.thorough)], ids=["some", "more"]
 )
-def test_the_last_that_anyone_hears_is_what_is(
+def test_the_last_event_of_each_participant_is_true(
     lean: Database, monkeypatch: pytest.MonkeyPatch, trait: str, seeds: range
 ) -> None:
     records = Records(lean)

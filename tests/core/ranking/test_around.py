@@ -44,7 +44,7 @@ def test_the_window_slides_at_both_ends(db: Database, boards: Boards, peak: int)
 
 
 @shards
-def test_a_board_smaller_than_the_window_is_given_whole(db: Database, boards: Boards, peak: int) -> None:
+def test_a_board_smaller_than_the_window_is_returned_whole(db: Database, boards: Boards, peak: int) -> None:
     twin = Twin.make(db, boards, peak_writes_per_second=peak)
     for count, participant in enumerate("abcd", start=1):
         twin.submit(participant, -count)
@@ -52,7 +52,7 @@ def test_a_board_smaller_than_the_window_is_given_whole(db: Database, boards: Bo
         assert [window(twin, one, 2) for one in "abcd"[:count]] == [whole] * count
 
 
-def test_nobody_has_no_window(db: Database, boards: Boards) -> None:
+def test_a_participant_without_an_entry_has_no_window(db: Database, boards: Boards) -> None:
     twin = Twin.make(db, boards)
     assert window(twin, "a", 5) is None
     twin.submit("a", 1)
@@ -103,7 +103,7 @@ def test_a_radius_out_of_bounds_is_refused(db: Database, boards: Boards, radius:
 def test_a_window_needs_no_more_threads_than_there_are(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Work that waits in a pool for others of that pool stops the process once enough of it does so."""
+    """A pool deadlocks if all of its threads wait for calls that are queued in it."""
     twin = Twin.make(db, boards)
     for number in range(9):
         twin.submit(f"p{number}", number)

@@ -23,8 +23,8 @@ def test_auto_costs_no_more_than_the_others_near_the_top(
 ) -> None:
     board = Twin.make(db, boards, counter_mode=mode, expected_size=1_000_000).board
     for start in range(0, 140, 70):
-        offered = [Submission(f"p{at}", [str(10**6 - at)]) for at in range(start, start + 70)]
-        submit_scores(db, board, offered, now=NOW)
+        submissions = [Submission(f"p{at}", [str(10**6 - at)]) for at in range(start, start + 70)]
+        submit_scores(db, board, submissions, now=NOW)
     drain()
     own = entries_of(db, board, ALL_TIME, ["p9"])
     units = {}

@@ -28,7 +28,7 @@ from tests.support.waves import counted_waves
 
 Drain = Callable[[], int]
 INDEX, TREE, LADDER, AUTO = EXACT
-SHARDS = 4  # of the index, at the peak that boards have unless they say another
+SHARDS = 4  # of the index, at the default peak
 ENTRY_BYTES = 250  # more than an entry of these tests takes on the index
 
 
@@ -41,8 +41,8 @@ class Spent:
 
 
 @pytest.fixture(autouse=True)
-def _ladders_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once warm, a ladder stays so for as long as a busy machine may take."""
+def _ladders_stay_warm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep a warm ladder warm for as long as a busy machine may take."""
     monkeypatch.setattr(ladder, "FRESH", 600)
     monkeypatch.setattr(ladder, "STALE", 600)
 
@@ -109,7 +109,7 @@ def test_a_rank_reads_its_entry_and_a_node_a_level(
 
 
 def test_writers_counters_are_read_from_each_counter_shard(db: Database, boards: Boards) -> None:
-    """What is not counted is in the first one alone; and as many shards as there may be are one wave."""
+    """What is not counted is in the first one alone. The largest number of shards is read in one wave."""
     twin = Twin.make(
         db,
         boards,
@@ -163,7 +163,7 @@ def test_a_warm_ladder_ranks_without_reading(db: Database, boards: Boards, drain
         ("rank ... @include(if: $yes) { position }", True),
     ],
 )
-def test_a_position_costs_those_who_select_it(
+def test_a_position_costs_more_only_if_selected(
     db: Database, boards: Boards, drain: Drain, selection: str, selects: bool
 ) -> None:
     twin = Twin.make(db, boards, components=bounded(100))
@@ -191,7 +191,7 @@ def test_a_position_costs_those_who_select_it(
 def test_a_rank_reads_what_its_leaf_holds_before_it(
     db: Database, boards: Boards, drain: Drain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All in one leaf, then in a tree of three levels; each by a process that only reads, too."""
+    """All in one leaf, then in a tree of three levels, also by a process that only reads."""
     grower = Grower.make(monkeypatch, drain, grow_at=1000, inner=8)
     twin = Twin.make(db, boards)
     fill(twin, [600_000 + 7 * number for number in range(160)])
@@ -207,7 +207,7 @@ def test_a_rank_reads_what_its_leaf_holds_before_it(
         for one in (twin, reader):
             one.db.cache(CounterCache).ladders.clear()
             for at in (0, 80, 159):
-                for _ in range(levels):  # each tells a process of the next level
+                for _ in range(levels):  # a process learns one more level from each
                     find(one, order[at], TREE, positions=True)
                 by_tree = spend(db, partial(find, one, order[at], TREE, positions=True))
                 assert by_tree.units <= 0.5 + 0.5 + 0.5 * levels + in_leaf
@@ -240,7 +240,7 @@ def test_a_page_of_100_is_ranked_in_few_requests(db: Database, boards: Boards, d
 
 
 def test_the_index_is_counted_in_one_wave(db: Database, boards: Boards, drain: Drain) -> None:
-    """Near the top, where it is what AUTO takes: half a unit a shard, one for the size, and the entry."""
+    """Near the top, where AUTO chooses it: half a unit for each shard, one for the size, and the entry."""
     twin = Twin.make(db, boards)
     fill(twin, [600_000 + 7 * number for number in range(60)])
     drain()

@@ -1,4 +1,4 @@
-"""A stranger's entry in a shard that its board has not stands nowhere, and must be counted nowhere."""
+"""A foreign entry in an index shard that its board does not have is read and counted nowhere."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ Drain = Callable[[], int]
 
 @pytest.mark.parametrize("shard", ["7", "00", "\u0660"])
 @pytest.mark.parametrize("mode", CounterMode)
-def test_an_entry_in_a_shard_that_the_board_has_not_is_counted_nowhere(
+def test_a_foreign_entry_in_an_unknown_shard_is_counted_nowhere(
     db: Database, boards: Boards, drain: Drain, mode: CounterMode, shard: str
 ) -> None:
     twin = Twin.make(db, boards, peak_writes_per_second=1, counter_mode=mode)
@@ -28,6 +28,6 @@ def test_an_entry_in_a_shard_that_the_board_has_not_is_counted_nowhere(
     drain()
     assert check(db, twin.board, twin.standings, patience=0).drifts == ()
     twin.oracle.submit("q", (5,), next(iter(twin.oracle.entries.values())).achieved_at)
-    twin.submit("q", 6)  # which puts it in its place
+    twin.submit("q", 6)  # which moves it to its own shard
     drain()
     assert check(db, twin.board, twin.standings, patience=0).drifts == ()

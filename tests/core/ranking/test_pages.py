@@ -1,4 +1,4 @@
-"""Pages: every size, ties at their edges, while scores change, and tokens that are not this list's."""
+"""Pages: every size, ties at their edges, while scores change, and tokens of other lists."""
 
 import base64
 import random
@@ -47,7 +47,7 @@ def pages_of(twin: Twin, limit: int) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 7, 24, 25, 26, 100, MAX_PAGE])
-def test_pages_of_every_size_make_the_whole_order(twin: Twin, limit: int) -> None:
+def test_pages_of_every_size_make_up_the_standings(twin: Twin, limit: int) -> None:
     expected = [[one.participant for one in page] for page in twin.oracle.pages(limit)]
     assert pages_of(twin, limit) == expected
 
@@ -97,7 +97,7 @@ def test_each_maximum_is_the_stated_one(twin: Twin, boards: Boards) -> None:
             refused()
 
 
-def test_a_participant_asked_for_twice_is_given_once(twin: Twin) -> None:
+def test_a_participant_asked_for_twice_is_returned_once(twin: Twin) -> None:
     found = entries_of(twin.db, twin.board, ALL_TIME, ["p01", "p00", "p01", "nobody"])
     assert sorted(one.participant_id for one in found) == ["p00", "p01"]
     assert entries_of(twin.db, twin.board, ALL_TIME, []) == []
@@ -107,8 +107,8 @@ def test_a_participant_asked_for_twice_is_given_once(twin: Twin) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7])
-def test_who_stays_is_seen_once_however_the_others_move(twin: Twin, limit: int) -> None:
-    """Between two pages someone climbs over the reader's place, someone leaves, someone comes."""
+def test_an_unchanged_entry_is_on_one_page_however_others_move(twin: Twin, limit: int) -> None:
+    """Between two pages an entry climbs over the reader's place, one is removed, and one is added."""
     movers = [f"p{number:02}" for number in range(0, 25, 2)]
     stayers = set(twin.oracle.entries) - set(movers)
     seen: Counter[str] = Counter()
@@ -128,7 +128,7 @@ def test_the_entry_that_a_token_names_may_leave(twin: Twin) -> None:
     assert [one.participant_id for one in second.items] == order[5:]
 
 
-def test_who_stays_is_seen_once_while_threads_write(db: Database, boards: Boards) -> None:
+def test_an_unchanged_entry_is_on_one_page_while_threads_write(db: Database, boards: Boards) -> None:
     twin = Twin.make(db, boards, policy=ScorePolicy.LATEST)
     stayers = [f"stays{number:02}" for number in range(40)]
     for number, participant in enumerate(stayers):
@@ -191,7 +191,7 @@ def test_a_truncated_or_longer_token_is_refused(twin: Twin, token: str) -> None:
     "text",
     ["", " ", "null", "0", "é", "\ud800", "🏁", "a" * 7, "=", "====", "\x00", "[]", "../../etc/passwd"],
 )
-def test_what_is_no_token_is_refused(twin: Twin, text: str) -> None:
+def test_text_that_is_no_token_is_refused(twin: Twin, text: str) -> None:
     refuse(twin, text)
 
 
@@ -240,7 +240,7 @@ def test_a_token_of_another_kind_of_list_is_refused(twin: Twin, boards: Boards, 
             boards.page(1, wrong)
 
 
-def test_a_token_says_nothing_of_ranks_and_may_be_used_again(twin: Twin, token: str) -> None:
+def test_a_token_holds_no_rank_and_may_be_used_again(twin: Twin, token: str) -> None:
     first = entries(twin.db, twin.board, ALL_TIME, 3, token)
     assert keys(entries(twin.db, twin.board, ALL_TIME, 3, token).items) == keys(first.items)
     assert keys(entries(twin.db, twin.board, ALL_TIME, 7, token).items)[:3] == keys(first.items)
@@ -254,7 +254,7 @@ def keys(found: Sequence[Entry]) -> list[bytes]:
 # The other lists
 
 
-def test_a_participants_boards_in_pages(db: Database, boards: Boards) -> None:
+def test_a_participants_entries_in_pages(db: Database, boards: Boards) -> None:
     twins = [Twin.make(db, boards, id=f"board-{number}") for number in range(7)]
     for number, twin in enumerate(twins):
         twin.submit("p", number)
@@ -267,13 +267,13 @@ def test_a_participants_boards_in_pages(db: Database, boards: Boards) -> None:
     assert participant_entries(db, boards, "nobody", 10).items == []
 
 
-def test_a_board_that_is_gone_leaves_no_hole_in_a_participants_pages(db: Database, boards: Boards) -> None:
+def test_a_deleted_board_leaves_no_gap_in_a_participants_pages(db: Database, boards: Boards) -> None:
     twins = [Twin.make(db, boards, id=f"board-{number}") for number in range(6)]
     for twin in twins:
         twin.submit("p", 1)
     for twin in twins[1:4]:
         db.client.delete_item(TableName=db.tables.boards, Key={"board": {"S": twin.board.id}})
-    Twin.make(db, boards, id="board-2")  # made again: the old entry is none of its own
+    Twin.make(db, boards, id="board-2")  # made anew: the old entry is not one of its own
     for limit in (1, 2, 3, 6):
         pages = list(walk(partial(participant_entries, db, boards, "p", limit)))
         assert [one.board.id for page in pages for one in page] == ["board-0", "board-4", "board-5"]

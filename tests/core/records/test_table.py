@@ -1,4 +1,4 @@
-"""Lists of the archives table that begin with what came last."""
+"""Pages of a record set, newest first."""
 
 import pytest
 

@@ -36,12 +36,12 @@ class Attempt(NamedTuple):
 
 
 def attempts(policy: ScorePolicy, rounds: int, participants: Sequence[str]) -> list[Attempt]:
-    """What all threads submit. The outcome must not hang on who comes first, so LATEST has no equal times."""
+    """Return submissions whose outcome does not depend on their order: LATEST has no equal times."""
     made = []
     for number in range(rounds * len(participants)):
         score = (random.randint(-9, 9), random.randint(-9, 9))
         if policy is ScorePolicy.LATEST:
-            # A score once had is never submitted again: its time would not move, which hangs on the order.
+            # No score is submitted twice: whether its time moves would depend on the order.
             score = (number, -number)
         made.append(Attempt(participants[number % len(participants)], score, at=number))
     if policy is ScorePolicy.BEST:
@@ -60,12 +60,12 @@ def submit_all(twin: Twin, made: Sequence[Attempt]) -> list[tuple[Attempt, Submi
 
 
 def settle(twin: Twin, results: Sequence[tuple[Attempt, SubmitResult]]) -> None:
-    """Bring the oracle to where any order of the submissions leads."""
+    """Bring the oracle to the state that any order of the submissions leads to."""
     accepted = Counter(attempt.participant for attempt, result in results if result.accepted)
     for attempt, _ in sorted(results, key=lambda pair: pair[0].at):
         twin.oracle.submit(attempt.participant, attempt.score, NOW + timedelta(seconds=attempt.at))
     for participant, standing in twin.oracle.entries.items():
-        # How many better ones came before the best, and which addition came last, hangs on the order.
+        # How many better ones came before the best, and which addition came last, depends on the order.
         last = stored(twin, participant) if twin.oracle.policy == "SUM" else standing
         assert last is not None
         twin.oracle.entries[participant] = replace(
@@ -106,20 +106,20 @@ def test_many_threads_on_one_participant(
     drain()
     settle(twin, results)
     twin.check()
-    # Each accepted submission stood on its own for a moment: no two made the same version.
+    # No two accepted submissions made the same version.
     versions = [result.entries[0].version for _, result in results if result.accepted]
     assert sorted(versions) == list(range(1, len(versions) + 1))
 
 
-def test_sums_are_told_as_they_grew(db: Database, boards: Boards) -> None:
-    """Each answer's previous score and new one are a link of one chain from the first to the last."""
+def test_each_sum_continues_from_the_one_before(db: Database, boards: Boards) -> None:
+    """The answers' previous and new scores make one chain."""
     twin = Twin.make(db, boards, policy=ScorePolicy.SUM)
     results = submit_all(twin, [Attempt("hero", (1,), at) for at in range(100)])
     links = sorted((result.previous_score or (0,), result.entries[0].score) for _, result in results)
     assert links == [((total,), (total + 1,)) for total in range(100)]
 
 
-def test_submissions_and_removals_at_once_leave_size_and_top_right(
+def test_size_and_top_are_right_after_submissions_and_removals_at_once(
     db: Database, boards: Boards, drain: Drain
 ) -> None:
     twin = Twin.make(db, boards, policy=ScorePolicy.LATEST)
@@ -133,18 +133,18 @@ def test_submissions_and_removals_at_once_leave_size_and_top_right(
     with ThreadPoolExecutor(THREADS) as threads:
         list(threads.map(act, range(600)))
     drain()
-    # Who is left hangs on the order: what counts is that all that is derived agrees with what is left.
+    # Who is left depends on the order. All derived data must agree with that.
     for participant in PARTICIPANTS[:20]:
         if left := stored(twin, participant):
             twin.oracle.entries[participant] = left
     twin.check()
 
 
-# What DynamoDB and its SDK do under load, which the engine does not: an old state read, an answer lost.
+# What DynamoDB and its SDK do under load and the local engine does not: a stale read, a lost answer
 
 
 class Client:
-    """A client that does as the real one, but for what a subclass says."""
+    """A client that does what the real one does, unless a subclass says otherwise."""
 
     def __init__(self, real: Any) -> None:
         self._real = real
@@ -154,7 +154,7 @@ class Client:
 
 
 class StaleClient(Client):
-    """Answers reads of an entry from the state at its making, unless they ask for a consistent one."""
+    """Answers reads of an entry with an old state, unless they are consistent."""
 
     def __init__(self, real: Any, stale: dict[str, Any]) -> None:
         super().__init__(real)
@@ -177,7 +177,7 @@ class LossyClient(Client):
 
 
 def through(client: Client, twin: Twin) -> Twin:
-    """The same board and oracle, by way of another client."""
+    """Return the same board and oracle, with another client."""
     other = replace(twin, db=Database(cast("DynamoDBClient", client), twin.db.tables))
     other.oracle = twin.oracle
     return other
@@ -188,7 +188,7 @@ def state_of(twin: Twin, participant: str) -> dict[str, Any]:
     return dict(twin.db.client.get_item(TableName=twin.db.tables.scores, Key=key))
 
 
-def test_the_latest_score_stands_though_an_old_state_was_read(db: Database, boards: Boards) -> None:
+def test_the_latest_score_stands_after_a_stale_read(db: Database, boards: Boards) -> None:
     twin = Twin.make(db, boards, policy=ScorePolicy.LATEST)
     twin.submit("p", 5, at=1)
     old = state_of(twin, "p")
@@ -198,7 +198,7 @@ def test_the_latest_score_stands_though_an_old_state_was_read(db: Database, boar
 
 
 @pytest.mark.parametrize("policy", ScorePolicy)
-def test_a_submission_makes_an_entry_though_the_removed_one_was_read(
+def test_a_submission_creates_an_entry_after_a_stale_read_of_the_removed_one(
     db: Database, boards: Boards, policy: ScorePolicy
 ) -> None:
     twin = Twin.make(db, boards, policy=policy)
@@ -209,7 +209,7 @@ def test_a_submission_makes_an_entry_though_the_removed_one_was_read(
     assert twin.check_own("p")
 
 
-def test_a_sum_is_not_refused_for_a_bound_that_an_old_state_was_at(db: Database, boards: Boards) -> None:
+def test_a_sum_is_not_refused_for_the_bound_of_a_stale_read(db: Database, boards: Boards) -> None:
     parts = [ComponentInput("points", max="10")]
     twin = Twin.make(db, boards, policy=ScorePolicy.SUM, components=parts)
     twin.submit("p", 9)
@@ -220,7 +220,7 @@ def test_a_sum_is_not_refused_for_a_bound_that_an_old_state_was_at(db: Database,
 
 
 @pytest.mark.parametrize("policy", ScorePolicy)
-def test_a_submission_counts_once_though_its_answer_was_lost(
+def test_a_submission_whose_answer_is_lost_counts_once(
     db: Database, boards: Boards, policy: ScorePolicy
 ) -> None:
     twin = Twin.make(db, boards, policy=policy)
@@ -229,5 +229,5 @@ def test_a_submission_counts_once_though_its_answer_was_lost(
         twin.oracle.submit("p", (score,), achieved_at)
         result = submit_to(through(LossyClient(db.client), twin).db, twin.board, "p", (score,), achieved_at)
         assert result.accepted
-        assert [standing_of(one) for one in result.entries] == twin.oracle.ranked()
+        assert [standing_of(found) for found in result.entries] == twin.oracle.ranked()
         assert twin.check_own("p")

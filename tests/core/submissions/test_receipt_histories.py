@@ -1,8 +1,7 @@
-"""Clients that race, die and try again with their submission ids; each history is one seed's.
+"""Clients that race, die and retry with their submission ids. Each history follows from one seed.
 
-See `tests.support.interleaving`: every request is a moment at which another process may
-go on, or this one die,
-before the request takes effect or after.
+At every request another process may go on, or this one may die, before or after the request takes effect
+(see `tests.support.interleaving`).
 """
 
 import itertools
@@ -31,7 +30,7 @@ MORE_SEEDS = range(100, 400)
 
 
 class Clients:
-    """Some submissions, each of which several clients make until they are answered."""
+    """Some submissions, which several clients make until each is answered."""
 
     def __init__(self, world: World, board: Board) -> None:
         self.world, self.board = world, board
@@ -49,7 +48,7 @@ class Clients:
         self.answers: defaultdict[str | None, list[SubmitResult]] = defaultdict(list)
 
     def submit(self, client: Process) -> None:
-        """Make most of the submissions in any order, and some of them again."""
+        """Make most of the submissions in random order, and some of them twice."""
         for attempt in self.world.random.choices(self.attempts, k=7):
             while True:
                 try:
@@ -67,34 +66,34 @@ class Clients:
         return outcome
 
     def standing(self, participant: str) -> set[tuple[int, int] | None]:
-        """The scores, and how many submissions led to each, that some order of the submissions leads to."""
+        """Return each score that some order of the submissions leads to, with the number of accepted ones."""
         made = [
-            one
-            for one in self.attempts
-            if one.participant_id == participant and self.answers[one.submission_id]
+            attempt
+            for attempt in self.attempts
+            if attempt.participant_id == participant and self.answers[attempt.submission_id]
         ]
         return {self._after(order) for order in itertools.permutations(made)}
 
     def _after(self, order: Sequence[Submission]) -> tuple[int, int] | None:
-        """What stands after these submissions."""
+        """Return the score after these submissions, and the number of accepted ones."""
         score, times, at = 0, 0, instant(self.world)
-        for one in order:
-            offered, achieved_at = int(one.score[0]), one.achieved_at or at
+        for attempt in order:
+            submitted, achieved_at = int(attempt.score[0]), attempt.achieved_at or at
             if not times:
-                score, times, at = offered, 1, achieved_at
+                score, times, at = submitted, 1, achieved_at
             elif self.board.policy is ScorePolicy.SUM:
-                score, times = score + offered, times + (offered != 0)
+                score, times = score + submitted, times + (submitted != 0)
             elif self.board.policy is ScorePolicy.LATEST:
-                if offered != score and achieved_at >= at:
-                    score, times, at = offered, times + 1, achieved_at
-            elif offered > score or (offered == score and achieved_at < at):
-                score, times, at = offered, times + 1, achieved_at
+                if submitted != score and achieved_at >= at:
+                    score, times, at = submitted, times + 1, achieved_at
+            elif submitted > score or (submitted == score and achieved_at < at):
+                score, times, at = submitted, times + 1, achieved_at
         return (score, times) if times else None
 
 
 @pytest.fixture
 def live(lean: Database, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[str]]:
-    """Lives through a seed's history; gives what is wrong in the end."""
+    """Return a function that runs a seed's history and returns what is wrong in the end."""
     records = Records(lean)
 
     def run(seed: int) -> list[str]:
@@ -126,14 +125,14 @@ def wrong(db: Database, clients: Clients) -> list[str]:
     keys = [key_in(kind.value, instant(clients.world), "UTC") for kind in PeriodKind]
     found = []
     for participant in ("ann", "bob"):
-        stands = [entry(db, board, key, participant) for key in keys]
-        told = {(one.score[0], one.submissions) if one else None for one in stands}
-        if len(told) > 1 or not told <= clients.standing(participant):
-            found.append(f"{participant}: {told}")
+        items = [entry(db, board, key, participant) for key in keys]
+        stored = {(item.score[0], item.submissions) if item else None for item in items}
+        if len(stored) > 1 or not stored <= clients.standing(participant):
+            found.append(f"{participant}: {stored}")
     for name, answers in clients.answers.items():
-        if sum(not one.duplicate for one in answers) > 1:
+        if sum(not answer.duplicate for answer in answers) > 1:
             found.append(f"{name} counted more than once")
-        if len({(one.accepted, one.previous_score) for one in answers}) > 1:
+        if len({(answer.accepted, answer.previous_score) for answer in answers}) > 1:
             found.append(f"{name} answered in more than one way")
     for key in keys:
         report = checks.check(db, board, standings_key(board.id, key, board.generation), patience=0)
@@ -144,7 +143,7 @@ def wrong(db: Database, clients: Clients) -> list[str]:
 
 
 @pytest.mark.parametrize("seeds", [SEEDS, pytest.param(MORE_SEEDS, id="more", marks=pytest.mark.thorough)])
-def test_each_id_counts_once_in_every_period_and_is_answered_in_one_way(
+def test_each_id_counts_once_in_every_period_and_all_answers_are_alike(
     live: Callable[[int], list[str]], seeds: range
 ) -> None:
     failed = {seed: found for seed in seeds if (found := live(seed))}

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from botocore.exceptions import ReadTimeoutError
 
 from core.boards import Boards
 from core.domain.board import ComponentInput, define_board
@@ -19,6 +18,7 @@ from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score, submit_scores
 from tests.support.season import KEPT, Season
 from tests.support.twin import LONG_AGO
+from tests.support.wire import Request, lose_answers
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 PERIODS = ["all-time", "daily-2026-11-30", "weekly-2026-W49", "monthly-2026-11"]
@@ -39,7 +39,7 @@ def make(boards: Boards, policy: ScorePolicy = ScorePolicy.SUM, **more: Any) -> 
 
 def scores(db: Database, board: Board, participant: str = "ann") -> list[int | None]:
     found = [entry(db, board, period, participant) for period in PERIODS]
-    return [one.score[0] if one else None for one in found]
+    return [stored.score[0] if stored else None for stored in found]
 
 
 # Retries
@@ -65,8 +65,9 @@ def test_reports_17_a_retry_changes_nothing_and_is_answered_alike_in_any_policy_
     season.check(page_sizes=[2], participants=["ann"])
 
 
-def test_a_retry_is_answered_after_the_time_in_which_it_would_be_taken(db: Database, board: Board) -> None:
-    """And so is one of a sum that, added again, would leave the bounds."""
+def test_a_retry_is_answered_when_it_would_be_too_late_as_a_first_submission(
+    db: Database, board: Board
+) -> None:
     given = replace(ANN, achieved_at=NOW)
     first = submit_score(db, board, given, now=NOW)
     later = NOW + timedelta(days=5)
@@ -87,7 +88,7 @@ def test_a_retry_is_answered_after_the_board_was_closed(db: Database, board: Boa
         submit_score(db, closed, replace(ANN, submission_id="2"), now=NOW)
 
 
-def test_a_retry_of_a_sum_at_its_bound_is_no_sum_beyond_it(db: Database, boards: Boards) -> None:
+def test_a_retry_of_a_sum_at_its_bound_is_not_refused(db: Database, boards: Boards) -> None:
     board = make(boards, components=[ComponentInput(min="0", max="15")])
     submit_score(db, board, ANN, now=NOW)
     assert submit_score(db, board, ANN, now=NOW).duplicate
@@ -123,7 +124,7 @@ def test_the_same_score_in_another_notation_is_the_same_body(db: Database, board
     assert submit_score(db, board, replace(ANN, score=["+010"]), now=NOW).duplicate
 
 
-def test_an_id_is_one_boards(db: Database, boards: Boards) -> None:
+def test_an_id_belongs_to_one_board(db: Database, boards: Boards) -> None:
     for name in ("one", "two"):
         board = make(boards, id=name)
         assert not submit_score(db, board, ANN, now=NOW).duplicate
@@ -131,12 +132,14 @@ def test_an_id_is_one_boards(db: Database, boards: Boards) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["", "x" * 257, "\n", "\ud800"])
-def test_an_id_is_an_id(db: Database, board: Board, wrong: str) -> None:
+def test_an_id_that_breaks_a_rule_is_refused(db: Database, board: Board, wrong: str) -> None:
     with pytest.raises(InvalidInput, match="submissionId: must"):
         submit_score(db, board, replace(ANN, submission_id=wrong), now=NOW)
 
 
-def test_reports_18_a_late_retry_does_not_bring_back_who_was_removed(db: Database, board: Board) -> None:
+def test_reports_18_a_late_retry_does_not_bring_back_a_removed_participant(
+    db: Database, board: Board
+) -> None:
     submit_score(db, board, ANN, now=NOW)
     remove_entry(db, board, "ann", LONG_AGO)
     again = submit_score(db, board, ANN, now=NOW + timedelta(hours=1))
@@ -145,13 +148,13 @@ def test_reports_18_a_late_retry_does_not_bring_back_who_was_removed(db: Databas
     assert scores(db, board) == [None] * 4
 
 
-def test_ids_are_no_entries(db: Database, boards: Boards, board: Board) -> None:
+def test_receipts_are_not_entries(db: Database, boards: Boards, board: Board) -> None:
     for number in range(3):
         submit_score(db, board, replace(ANN, submission_id=str(number)), now=NOW)
     assert len(participant_entries(db, boards, "ann", 100).items) == 4
 
 
-def test_an_id_is_remembered_for_as_long_as_the_board_says(db: Database, board: Board) -> None:
+def test_a_receipt_is_kept_for_as_long_as_the_board_says(db: Database, board: Board) -> None:
     submit_score(db, board, ANN, now=NOW)
     (receipt,) = db.client.scan(TableName=db.tables.receipts)["Items"]
     expires = datetime.fromtimestamp(int(receipt["expires_at"]["N"]), UTC)
@@ -174,10 +177,11 @@ def test_sixteen_at_once_with_one_id_count_once(
     board = make(boards, policy, counter_mode=mode)
     with ThreadPoolExecutor(16) as threads:
         results = list(threads.map(lambda _: submit_score(lean, board, ANN, now=NOW), range(16)))
-    assert [one.duplicate for one in results].count(False) == 1
-    assert all(one.accepted and one.previous_score is None for one in results)
+    assert [result.duplicate for result in results].count(False) == 1
+    assert all(result.accepted and result.previous_score is None for result in results)
     assert scores(lean, board) == [10] * 4
-    assert [one.submissions for one in participant_entries(lean, boards, "ann", 9).items] == [1] * 4
+    found = participant_entries(lean, boards, "ann", 9).items
+    assert [stored.submissions for stored in found] == [1] * 4
 
 
 def test_one_id_with_sixteen_bodies_counts_once(lean: Database, board: Board) -> None:
@@ -198,8 +202,8 @@ def test_an_id_that_comes_twice_in_one_call_counts_once(db: Database, board: Boa
     inputs = [ANN, Submission("ann", ["1"]), ANN, replace(ANN, score=["9"]), replace(ANN, submission_id="2")]
     outcomes = submit_scores(db, board, inputs, now=NOW)
     assert isinstance(outcomes[3], SubmissionConflict)
-    told = [one for one in outcomes if isinstance(one, SubmitResult)]
-    assert [(one.duplicate, one.entries[0].score[0]) for one in told] == [
+    results = [outcome for outcome in outcomes if isinstance(outcome, SubmitResult)]
+    assert [(result.duplicate, result.entries[0].score[0]) for result in results] == [
         (False, 10),
         (False, 11),
         (True, 11),
@@ -212,7 +216,7 @@ def test_an_id_that_comes_twice_in_one_call_counts_once(db: Database, board: Boa
 
 
 class Died(Exception):
-    """The process is gone."""
+    """The process has died."""
 
 
 class Mortal:
@@ -259,7 +263,7 @@ def test_a_death_anywhere_and_a_retry_leave_it_counted_once_in_every_period(
         total = 15 if policy is ScorePolicy.SUM else 10
         assert scores(lean, board) == [total] * 4
         found = [entry(lean, board, period, "ann") for period in PERIODS]
-        assert [one and one.submissions for one in found] == [2] * 4
+        assert [stored and stored.submissions for stored in found] == [2] * 4
         if not mortal.died:
             break
         died += 1
@@ -268,39 +272,36 @@ def test_a_death_anywhere_and_a_retry_leave_it_counted_once_in_every_period(
 
 @pytest.mark.parametrize("policy", ScorePolicy)
 @pytest.mark.parametrize("submission_id", ["1", None])
-def test_an_answer_that_is_lost_is_asked_for_again_and_counts_once(
+def test_a_submission_whose_answer_is_lost_counts_once_and_is_answered_as_usual(
     db: Database,
     boards: Boards,
     monkeypatch: pytest.MonkeyPatch,
     policy: ScorePolicy,
     submission_id: str | None,
 ) -> None:
-    """By the AWS client itself; it is told as if nothing had been lost."""
+    """The AWS client itself sends it again."""
     board = make(boards, policy)
-    session = db.client._endpoint.http_session  # type: ignore[attr-defined]
-    send, to_lose = session.send, ["UpdateItem"] * 4 + ["TransactWriteItems"]
+    to_lose = ["UpdateItem"] * 4 + ["TransactWriteItems"]
 
-    def lossy(request: Any) -> Any:
-        answer = send(request)
-        operation = request.headers["X-Amz-Target"].decode().split(".")[1]
-        if operation in to_lose:
-            to_lose.remove(operation)
-            raise ReadTimeoutError(endpoint_url="lost")
-        return answer
+    def is_lost(operation: str, _: Request) -> bool:
+        if operation not in to_lose:
+            return False
+        to_lose.remove(operation)
+        return True
 
-    monkeypatch.setattr(session, "send", lossy)
+    lose_answers(monkeypatch, db, is_lost)
     result = submit_score(db, board, replace(ANN, submission_id=submission_id), now=NOW)
     assert len(to_lose) < 5
     assert (result.accepted, result.duplicate) == (True, False)
-    assert [one.score for one in result.entries] == [(10,)] * 4
+    assert [stored.score for stored in result.entries] == [(10,)] * 4
     assert scores(db, board) == [10] * 4
 
 
 # Periods in bulk
 
 
-def test_a_bulk_of_many_periods_and_ids_tells_each_outcome(lean: Database, board: Board) -> None:
-    """Late ones, too late ones, refused ones, repeated ones: each on its own, in its place."""
+def test_a_bulk_of_many_periods_and_ids_has_each_outcome_in_its_place(lean: Database, board: Board) -> None:
+    """Late, too late, refused and repeated ones."""
     yesterday, long_ago = NOW - timedelta(hours=20), NOW - timedelta(days=9)
     inputs: Sequence[Submission] = [
         ANN,
@@ -313,14 +314,14 @@ def test_a_bulk_of_many_periods_and_ids_tells_each_outcome(lean: Database, board
     outcomes = submit_scores(lean, board, inputs, now=NOW)
     assert isinstance(outcomes[2], InvalidInput)
     assert isinstance(outcomes[3], InvalidScore)
-    told = [one for one in outcomes if isinstance(one, SubmitResult)]
-    assert [one.period for one in told[1].entries] == [
+    results = [outcome for outcome in outcomes if isinstance(outcome, SubmitResult)]
+    assert [stored.period for stored in results[1].entries] == [
         "all-time",
         "daily-2026-11-29",
         "weekly-2026-W48",
         "monthly-2026-11",
     ]
-    assert told[2].duplicate
+    assert results[2].duplicate
     assert scores(lean, board) == [20, 10, 10, 20]
-    assert all(len(one.entries) == 4 and not one.duplicate for one in told[3:])
-    assert len(told) == 98
+    assert all(len(result.entries) == 4 and not result.duplicate for result in results[3:])
+    assert len(results) == 98

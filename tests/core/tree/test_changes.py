@@ -1,4 +1,4 @@
-"""Whoever writes to the table by hand may write anything: none of it stops, or miscounts, anybody else."""
+"""Malformed records and foreign items: none of them stops the others, or has them miscounted."""
 
 import random
 from collections.abc import Callable
@@ -9,18 +9,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.boards import Boards
-from core.counters.known_trees import LEAD, TRUST
-from core.domain.entry_item import entry_key
+from core.counters.known_trees import ANNOUNCEMENT_LEAD, CACHE_TTL
+from core.domain.entry_item import entry_key, written_at
 from core.domain.keys import rank_shard
-from core.domain.limits import MAX_METADATA_BYTES
 from core.domain.model import CounterMode
 from core.domain.periods import ALL_TIME
 from core.ranking.queries import top
 from core.ranking.top import read_top
 from core.storage.database import Database
 from core.stream import process
-from core.tree import changes
-from core.tree.changes import MalformedRecord, read_change, read_entry
+from core.tree.changes import MalformedRecord, read_change
 from core.upkeep.checks import check
 from core.upkeep.growth import grow
 from tests.support.growing import Grower
@@ -28,7 +26,7 @@ from tests.support.twin import NOW, Twin, submit_to
 
 Drain = Callable[[], int]
 
-# Records that nobody can have written, and yet
+# Malformed records
 
 STANDINGS = "b#all-time#1"
 ENTRY: dict[str, Any] = {
@@ -68,7 +66,7 @@ anything = st.recursive(
 
 @st.composite
 def broken(draw: st.DrawFn) -> Any:
-    """A good record with something in it taken away, or put in something else's place."""
+    """Draw a sound record with something in it deleted or replaced."""
 
     def copied(value: Any) -> Any:
         return {name: copied(inner) for name, inner in value.items()} if isinstance(value, dict) else value
@@ -88,29 +86,29 @@ def broken(draw: st.DrawFn) -> Any:
 
 
 @given(broken() | anything)
-def test_a_record_is_read_or_is_poison(record: Any) -> None:
+def test_a_record_is_read_or_malformed(record: Any) -> None:
     try:
         change = read_change(record)
     except MalformedRecord:
         return
     for image in (change.old, change.new):
         if image is not None:
-            assert changes.written_at(image) >= 0
+            assert written_at(image) >= 0
             assert isinstance(image["rank_key"]["B"], bytes)
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(broken() | anything, max_size=4))
-def test_a_batch_counts_what_is_sound_and_reports_how_much_is_not(
+def test_a_batch_counts_sound_records_and_reports_malformed_ones(
     db: Database, boards: Boards, records: list[Any]
 ) -> None:
-    refused = sum(map(is_poison, records))
+    refused = sum(map(is_malformed, records))
     batch = [*records[:2], RECORD, *records[2:]]
     report = process(db, boards, "shard", batch)
-    assert (report.counted, report.refused) == (len(batch) - refused, refused)
+    assert (report.counted, report.set_aside) == (len(batch) - refused, refused)
 
 
-def is_poison(record: Any) -> bool:
+def is_malformed(record: Any) -> bool:
     try:
         read_change(record)
     except MalformedRecord:
@@ -118,52 +116,32 @@ def is_poison(record: Any) -> bool:
     return False
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("rank_shard", {"S": "other#all-time#1#0"}),
-        ("rank_shard", {"S": f"{STANDINGS}#x"}),
-        ("rank_shard", {"S": STANDINGS}),
-        ("rank_shard", {"N": "1"}),
-        ("written_at", {"S": "1"}),
-        ("written_at", {"N": "-1"}),
-        ("display_name", {"L": []}),
-        ("metadata", {"S": "x" * (MAX_METADATA_BYTES + 1)}),
-    ],
-)
-def test_what_no_entry_has_is_left_out_of_it(name: str, value: Any) -> None:
-    found = read_entry(STANDINGS, {**ENTRY, name: value})
-    assert found is not None
-    assert name not in found
-    assert set(ENTRY) - set(found) <= {name}
-
-
-# Items that the table takes
+# Foreign items
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_strangers_items_in_a_growing_leaf_hold_up_nobody(
+def test_a_leaf_with_foreign_items_grows(
     db: Database, boards: Boards, drain: Drain, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Keys that are none, ids that are another's, sizes that no item may have; the leaf grows even so."""
+    """With malformed keys, other participants' ids, and sizes that no entry may have."""
     grower = Grower.make(monkeypatch, drain, grow_at=3, inner=4)
     twin = Twin.make(db, boards, peak_writes_per_second=1)
     for at in range(6):
         submit_to(db, twin.board, f"p{at}", (600_000 + at,), NOW)
-    strange = items(twin)
-    random.Random(seed).shuffle(strange)
-    for item in strange[::2]:
+    foreign = items(twin)
+    random.Random(seed).shuffle(foreign)
+    for item in foreign[::2]:
         db.client.put_item(TableName=db.tables.scores, Item=item)
     drain()
     grow(db, twin.board, twin.standings)
-    grower.clock.advance(LEAD + TRUST)
-    for item in strange[1::2]:
+    grower.clock.advance(ANNOUNCEMENT_LEAD + CACHE_TTL)
+    for item in foreign[1::2]:
         db.client.put_item(TableName=db.tables.scores, Item=item)
     grower.grow(twin)
     report = check(db, twin.board, twin.standings, patience=0)
     assert report.drifts == ()
-    assert report.entries == 6 + len(strange)
-    for item in strange:
+    assert report.entries == 6 + len(foreign)
+    for item in foreign:
         db.client.delete_item(
             TableName=db.tables.scores, Key={name: item[name] for name in ("participant", "standings")}
         )
@@ -175,7 +153,7 @@ def test_strangers_items_in_a_growing_leaf_hold_up_nobody(
 
 
 def items(twin: Twin) -> list[dict[str, Any]]:
-    """Make entries that are ranked, and no entry of ours."""
+    """Return items that take a rank, and that this project would not write."""
     [item] = twin.db.client.batch_get_item(
         RequestItems={twin.db.tables.scores: {"Keys": [entry_key(twin.board, ALL_TIME, "p3")]}}
     )["Responses"][twin.db.tables.scores]
@@ -185,7 +163,7 @@ def items(twin: Twin) -> list[dict[str, Any]]:
         {"rank_key": {"B": key[:3]}},
         {"rank_key": {"B": key + b"\xff\xfe"}},
         {"rank_key": {"B": key[:8] + b"\xff" * 900}},
-        {"rank_key": {"B": key[:-2] + b"p1"}},  # another's
+        {"rank_key": {"B": key[:-2] + b"p1"}},  # another participant's
         {"metadata": {"S": "x" * 300_000}},
         {"display_name": {"M": {}}},
         {"written_at": {"S": "noon"}},
@@ -194,15 +172,13 @@ def items(twin: Twin) -> list[dict[str, Any]]:
         {"version": {"N": "99999999999999999999999999999999999999"}},
     ]
     return [
-        {**item, "participant": {"S": f"strange{at}"}, "rank_key": {"B": key + b"%d" % at}, **change}
+        {**item, "participant": {"S": f"foreign{at}"}, "rank_key": {"B": key + b"%d" % at}, **change}
         for at, change in enumerate(odd)
     ]
 
 
-def test_an_item_that_is_no_entry_does_not_keep_a_top_from_being_made(
-    db: Database, boards: Boards, drain: Drain
-) -> None:
-    """It stands in the index, where a top that is short of entries looks for them."""
+def test_a_top_is_made_without_items_that_are_no_entries(db: Database, boards: Boards, drain: Drain) -> None:
+    """They are in the index, where a top that is short of entries looks for more."""
     twin = Twin.make(db, boards)
     twin.submit("p", 2)
     drain()
@@ -213,7 +189,7 @@ def test_an_item_that_is_no_entry_does_not_keep_a_top_from_being_made(
             TableName=db.tables.scores,
             Item={
                 **item,
-                "participant": {"S": f"strange{at}"},
+                "participant": {"S": f"foreign{at}"},
                 "rank_key": {"B": bytes(entry["rank_key"]["B"]) + b"%d" % at},
             },
         )
@@ -228,7 +204,7 @@ def test_an_item_that_is_no_entry_does_not_keep_a_top_from_being_made(
 
 
 @pytest.mark.parametrize("mode", [CounterMode.TRANSACTIONAL, CounterMode.INLINE])
-def test_writers_that_count_go_on_from_what_a_stranger_left(
+def test_writers_that_count_for_themselves_accept_a_foreign_item(
     db: Database, boards: Boards, mode: CounterMode
 ) -> None:
     twin = Twin.make(db, boards, counter_mode=mode)

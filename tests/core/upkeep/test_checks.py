@@ -1,4 +1,4 @@
-"""Check finds every count that is wrong; rebuild makes all of them right, whatever happens meanwhile."""
+"""A check finds every wrong count; a rebuild makes all of them right, whatever happens meanwhile."""
 
 import random
 import threading
@@ -25,7 +25,7 @@ from core.tree.shape import static_edges
 from core.upkeep import checks, growth, rebuilds
 from core.upkeep.checks import check
 from core.upkeep.rebuilds import rebuild
-from local.stream_reader import StreamReader, connect_streams
+from local.stack.stream_reader import StreamReader, connect_streams
 from tests.support.deliveries import Records
 from tests.support.histories import PARTICIPANTS, Life, small_leaves
 from tests.support.interleaving import instant
@@ -38,7 +38,7 @@ Start = Callable[..., Life]
 
 @pytest.fixture
 def start(lean: Database, monkeypatch: pytest.MonkeyPatch) -> Start:
-    """Makes a board with some entries in a grown tree, in a world of its own."""
+    """Return a function that makes a board with some entries in a grown tree, in a simulation of its own."""
     records = Records(lean)
     small_leaves(monkeypatch)
 
@@ -46,8 +46,8 @@ def start(lean: Database, monkeypatch: pytest.MonkeyPatch) -> Start:
         life = Life.make(monkeypatch, lean, records, seed, peak_writes_per_second=1, **definition)
         db, _ = life.world.connect()
         for at in range(entries):
-            offered = Submission(PARTICIPANTS[at], [str([1, 1, 2, 60][at % 4])])
-            submit_score(db, life.board, offered, now=instant(life.world))
+            submission = Submission(PARTICIPANTS[at], [str([1, 1, 2, 60][at % 4])])
+            submit_score(db, life.board, submission, now=instant(life.world))
             life.world.now += 10
         assert life.calm_down() == []
         return life
@@ -56,15 +56,15 @@ def start(lean: Database, monkeypatch: pytest.MonkeyPatch) -> Start:
 
 
 def rebuilt(life: Life, **traits: Any) -> int:
-    """Rebuild, to the end; gives how many requests that took."""
+    """Rebuild the counters; return how many requests that took."""
     rebuilder = life.world.add("rebuilder", life.rebuild, **traits)
     life.world.add("consumer", life.deliveries.consume)
     life.world.run([rebuilder])
     return rebuilder.requests
 
 
-def trees_of(life: Life) -> set[str]:
-    """Name the trees that have items."""
+def trees_stored(life: Life) -> set[str]:
+    """Return the numbers of the trees that have items."""
     names: set[str] = set()
     for partition in nodes.partitions(life.board, life.standings):
         for item in nodes.query_nodes(life.world.database, partition, ""):
@@ -78,17 +78,17 @@ def trees_of(life: Life) -> set[str]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_check_names_every_count_that_is_off_and_a_rebuild_mends_it(start: Start, seed: int) -> None:
+def test_a_check_finds_every_wrong_count_and_a_rebuild_corrects_it(start: Start, seed: int) -> None:
     life = start(seed)
     chance = random.Random(seed)
-    known = whole_tree.load_tree(life.world.database, life.board, life.standings, 0)
+    whole = whole_tree.load_tree(life.world.database, life.board, life.standings, 0)
     expected = {}
-    for child, count in chance.sample(whole_tree.children(known), 4):
+    for child, count in chance.sample(whole_tree.children(whole), 4):
         by = chance.choice([-3, -1, 1, 200])
         add(life, node_name(0, child.path), f"c{child.number:02x}", by)
         expected[f"{node_name(0, child.path)} child {child.number}"] = (count + by, count)
     report = check(life.world.database, life.board, life.standings, patience=0)
-    assert {one.where: (one.counted, one.entries) for one in report.drifts} == expected
+    assert {drift.where: (drift.counted, drift.entries) for drift in report.drifts} == expected
     assert report.entries == 12
     rebuilt(life)
     assert life.calm_down() == []
@@ -103,7 +103,7 @@ def add(life: Life, name: str, attribute: str, by: int) -> None:
     )
 
 
-def test_a_count_beyond_the_children_is_found_and_mended(start: Start) -> None:
+def test_a_count_beyond_the_children_is_found_and_corrected(start: Start) -> None:
     life = start(entries=3)
     cuts = static_edges(life.board, ()) or ()
     add(life, node_name(0, ()), f"c{len(cuts) + 1:02x}", 7)
@@ -113,26 +113,26 @@ def test_a_count_beyond_the_children_is_found_and_mended(start: Start) -> None:
     assert life.calm_down() == []
 
 
-@pytest.mark.parametrize("how", ["an entry too few", "one too many", "gone"])
-def test_a_wrong_top_is_found_and_mended(start: Start, how: str) -> None:
+@pytest.mark.parametrize("how", ["an entry too few", "an entry too many", "no item"])
+def test_a_wrong_top_is_found_and_corrected(start: Start, how: str) -> None:
     life = start()
     client, table = life.world.database.client, life.world.database.tables.counters
     key = node_key(life.standings, TOP_NODE)
     item = client.get_item(TableName=table, Key=key)["Item"]
     shown = item["entries"]["L"]
-    if how == "gone":
+    if how == "no item":
         client.delete_item(TableName=table, Key=key)
     else:
         item["entries"]["L"] = shown[1:] if how == "an entry too few" else [shown[0], *shown]
         client.put_item(TableName=table, Item=item)
     report = check(life.world.database, life.board, life.standings, patience=0)
-    assert [one.where for one in report.drifts] == [TOP_NODE]
+    assert [drift.where for drift in report.drifts] == [TOP_NODE]
     rebuilt(life)
     assert life.calm_down() == []
 
 
-def test_a_stranger_in_the_index_is_reported_and_neither_mended_nor_waited_for(start: Start) -> None:
-    """Its item is in another order, its place in this one's index: no count of this order can see it."""
+def test_a_foreign_item_on_the_index_is_reported_and_a_rebuild_gives_up(start: Start) -> None:
+    """The item belongs to other standings but is on the index of these, whose counts cannot include it."""
     life = start()
     client, table = life.world.database.client, life.world.database.tables.scores
     item = client.get_item(TableName=table, Key=entry_key(life.board, ALL_TIME, PARTICIPANTS[0]))["Item"]
@@ -140,30 +140,30 @@ def test_a_stranger_in_the_index_is_reported_and_neither_mended_nor_waited_for(s
         TableName=table,
         Item={
             **item,
-            "participant": {"S": "stranger"},
+            "participant": {"S": "foreign"},
             "standings": {"S": "elsewhere#all-time#1"},
             "rank_shard": {"S": rank_shard(life.standings, 0)},
         },
     )
     life.drain()
     found = check(life.world.database, life.board, life.standings, patience=0).drifts
-    assert {one.off for one in found if one.where != TOP_NODE} == {-1}
+    assert {drift.off for drift in found if drift.where != TOP_NODE} == {-1}
     rebuilt(life)
     life.drain()
-    assert Trees(life.world.database).current(life.standings) == 0  # the new counters were no better
-    assert trees_of(life) == {"0"}
+    assert life.tree_in_use() == 0  # the new counters were no better
+    assert trees_stored(life) == {"0"}
     client.delete_item(
-        TableName=table, Key={"participant": {"S": "stranger"}, "standings": {"S": "elsewhere#all-time#1"}}
+        TableName=table, Key={"participant": {"S": "foreign"}, "standings": {"S": "elsewhere#all-time#1"}}
     )
     assert life.calm_down() == []
 
 
 @pytest.mark.parametrize("mode", [CounterMode.TRANSACTIONAL, CounterMode.INLINE])
 @pytest.mark.parametrize("number", range(6))
-def test_a_writer_that_dies_leaves_a_drift_at_most_where_that_is_said(
+def test_a_writer_that_dies_leaves_a_drift_in_mode_inline_at_most(
     start: Start, mode: CounterMode, number: int
 ) -> None:
-    """INLINE counts after the write, so a death between them is for check to find and rebuild to mend."""
+    """INLINE counts after the write, so after a death between them only a rebuild corrects the count."""
     life = start(entries=4, counter_mode=mode)
     writer = life.world.add(
         "writer",
@@ -180,7 +180,7 @@ def test_a_writer_that_dies_leaves_a_drift_at_most_where_that_is_said(
     assert life.calm_down() == []
 
 
-def test_an_inline_writers_death_between_write_and_count_is_found(start: Start) -> None:
+def test_the_drift_of_an_inline_writer_that_dies_between_write_and_count_is_found(start: Start) -> None:
     life = start(entries=4, counter_mode=CounterMode.INLINE)
     writer = life.world.add(
         "writer",
@@ -197,62 +197,62 @@ def test_an_inline_writers_death_between_write_and_count_is_found(start: Start) 
 
 
 @pytest.mark.parametrize(
-    ("looks", "wrong", "pending"),
+    ("comparisons", "wrong", "pending"),
     [
         pytest.param([(5, 12)] * 9, -7, 0, id="always off"),
         pytest.param([(5, 12), (9, 12), (11, 12), (11, 12)], -1, 0, id="off in the end"),
         pytest.param([(5, 12), (12, 12), (11, 12)], 0, 0, id="right once"),
-        pytest.param([(at, 99) for at in range(30)], 0, 1, id="still coming"),
-        pytest.param([(at, 1 + at) for at in range(30)], 0, 0, id="one behind those that come"),
-        pytest.param([(at + 2, 1 + at) for at in range(30)], 1, 0, id="one more than ever came"),
+        pytest.param([(at, 99) for at in range(30)], 0, 1, id="catching up"),
+        pytest.param([(at, 1 + at) for at in range(30)], 0, 0, id="always one behind"),
+        pytest.param([(at + 2, 1 + at) for at in range(30)], 1, 0, id="more than there ever were"),
         pytest.param([(at, 12 + at + at % 3) for at in range(30)], 0, 0, id="never the same"),
     ],
 )
-def test_a_check_waits_until_it_knows(
+def test_a_check_compares_until_counts_are_right_or_wrong(
     start: Start,
     monkeypatch: pytest.MonkeyPatch,
-    looks: list[tuple[int, int]],
+    comparisons: list[tuple[int, int]],
     wrong: int,
     pending: int,
 ) -> None:
-    """What is counted and what is there, each second; the last goes on."""
+    """Each comparison is a count and the number of entries; the last one is repeated."""
     life = start(entries=0)
-    left = list(looks)
+    left = list(comparisons)
 
-    def look(*_: Any) -> checks.CheckReport:
-        counted, there = left.pop(0) if len(left) > 1 else left[0]
-        off = [checks.Drift("here", counted, there)] if counted != there else []
-        return checks.CheckReport(there, 1, tuple(off))
+    def compare(*_: Any) -> checks.CheckReport:
+        counted, entries = left.pop(0) if len(left) > 1 else left[0]
+        drifts = [checks.Drift("here", counted, entries)] if counted != entries else []
+        return checks.CheckReport(entries, 1, tuple(drifts))
 
-    monkeypatch.setattr(checks, "_compare", look)
+    monkeypatch.setattr(checks, "_compare", compare)
     report = check(life.world.database, life.board, life.standings, tree=0, patience=3)
     assert [drift.off for drift in report.drifts] == ([wrong] if wrong else [])
     assert report.pending == pending
 
 
-# Rebuilding under everything
+# Rebuilds under deaths and load
 
 
 @pytest.mark.parametrize("mode", SOME_MODES)
-def test_a_rebuild_that_dies_anywhere_is_run_again_and_ends_exact(start: Start, mode: CounterMode) -> None:
+def test_a_rebuild_that_dies_anywhere_is_resumed_and_ends_exact(start: Start, mode: CounterMode) -> None:
     life = start(counter_mode=mode)
     add(life, node_name(0, ()), "c3f", 5)
     requests = rebuilt(life)
     assert life.calm_down() == []
-    assert trees_of(life) == {"1"}
+    assert trees_stored(life) == {"1"}
     step = max(1, requests // (12 if mode is CounterMode.STREAM else 5))
     for number in range(0, requests, step):
-        current = Trees(life.world.connect()[0]).current(life.standings)
+        current = life.tree_in_use()
         add(life, node_name(current, ()), "c3f", 5)
         rebuilt(life, dies_at=(number, ("before", "after")[number // step % 2]))
         assert life.calm_down() == [], number
-        assert len(trees_of(life)) == 1
+        assert len(trees_stored(life)) == 1
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 2, 3))])
 @pytest.mark.parametrize("mode", [CounterMode.TRANSACTIONAL, CounterMode.INLINE])
 def test_two_rebuilds_and_two_writers_end_exact(start: Start, mode: CounterMode, seed: int) -> None:
-    """In the modes in which writers count, by what they know of the trees."""
+    """In the modes in which writers count, by what they have cached of the trees."""
     life = start(seed, counter_mode=mode)
     life.pause, life.writes, life.clocks = 4.0, 14, [0, 0, -1_000, 1_000]
     awaited = [
@@ -261,44 +261,44 @@ def test_two_rebuilds_and_two_writers_end_exact(start: Start, mode: CounterMode,
     ]
     life.world.run(awaited)
     assert life.calm_down() == []
-    assert len(trees_of(life)) == 1
+    assert len(trees_stored(life)) == 1
 
 
-def test_a_rebuild_without_a_consumer_gives_up_and_leaves_all_as_it_was(start: Start) -> None:
+def test_a_rebuild_without_a_consumer_gives_up_and_changes_nothing(start: Start) -> None:
     life = start()
     db, _ = life.world.connect()
     report = rebuild(db, life.board, life.standings)
     assert report.drifts
-    assert Trees(db).current(life.standings) == 0
+    assert life.tree_in_use() == 0
     life.drain()
-    assert trees_of(life) == {"0"}
+    assert trees_stored(life) == {"0"}
     assert life.calm_down() == []
     rebuilt(life)
-    assert Trees(db).current(life.standings) == 2  # no number is ever given twice
+    assert life.tree_in_use() == 2  # no number is ever given twice
     assert life.calm_down() == []
 
 
-def test_a_reader_that_knows_the_old_tree_finds_the_new_one(start: Start) -> None:
+def test_a_reader_that_has_cached_the_old_tree_finds_the_new_one(start: Start) -> None:
     life = start()
     db, _ = life.world.connect()
     cuts = sorted(entry.key for entry in life.entries())
-    trees = Trees(db)
-    assert trees.locate(life.board, life.standings, cuts)[0] == 0
+    trees = Trees(db, life.board, life.standings)
+    assert trees.locate(cuts)[0] == 0
     rebuilt(life)
     [item] = nodes.get_nodes(db, life.board, life.standings, [TREES_NODE]).values()
-    assert trees.learn_current(life.standings, 0, item)
-    assert not trees.learn_current(life.standings, 1, item)
-    assert not trees.learn_current(life.standings, 1, {})  # an old read, from before the first rebuild
-    number, leaves = trees.locate(life.board, life.standings, cuts)
+    assert trees.is_replaced(0, item)
+    assert not trees.is_replaced(1, item)
+    assert not trees.is_replaced(1, {})  # an old read, from before the first rebuild
+    number, leaves = trees.locate(cuts)
     assert number == 1
     assert len(leaves) == len(cuts)
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_board_that_is_deleted_and_made_again_starts_empty_and_mixes_with_nothing(
+def test_a_board_that_is_deleted_and_created_again_has_counters_of_its_own(
     start: Start, mode: CounterMode
 ) -> None:
-    """Whatever is under way for the old one: its stream, its growth, its rebuild."""
+    """Whatever is still under way for the old one: stream records, growth, a rebuild."""
     life = start(counter_mode=mode)
     db, boards = life.world.connect()
     old = life.board, life.standings
@@ -308,7 +308,7 @@ def test_a_board_that_is_deleted_and_made_again_starts_empty_and_mixes_with_noth
     life.world.hold(rebuilder, "update_item", life.world.database.tables.scores)
     db.client.delete_item(TableName=db.tables.boards, Key={"board": {"S": life.board.id}})
     life.board = boards.create(
-        replace(life.board, generation=life.board.generation + "x")  # as made anew a moment later
+        replace(life.board, generation=life.board.generation + "x")  # as if created again a moment later
     )
     for at in range(5):
         submit_score(db, life.board, Submission(PARTICIPANTS[at], ["1"]), now=instant(life.world))
@@ -322,16 +322,16 @@ def test_a_board_that_is_deleted_and_made_again_starts_empty_and_mixes_with_noth
 
 
 @pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_lead(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (known_trees, growth, rebuilds):
-        monkeypatch.setattr(module, "LEAD", 600)
-        monkeypatch.setattr(module, "TRUST", 300)
+        monkeypatch.setattr(module, "ANNOUNCEMENT_LEAD", 600)
+        monkeypatch.setattr(module, "CACHE_TTL", 300)
     monkeypatch.setattr(checks, "_PAUSE", 0.1)
 
 
 @pytest.fixture
 def consumed(db: Database, boards: Boards) -> Iterator[None]:
-    """A consumer in a thread of its own."""
+    """Count the stream in a thread of its own."""
     stop = threading.Event()
     reader = StreamReader(db, boards, connect_streams(db))
     thread = threading.Thread(target=reader.run, args=(stop,))
@@ -341,7 +341,7 @@ def consumed(db: Database, boards: Boards) -> Iterator[None]:
     thread.join()
 
 
-@pytest.mark.usefixtures("hurried", "consumed")
+@pytest.mark.usefixtures("short_lead", "consumed")
 def test_a_rebuild_while_threads_write_ends_exact(db: Database, boards: Boards) -> None:
     twin = Twin.make(db, boards)
     for at in range(40):
@@ -366,11 +366,11 @@ def test_a_rebuild_while_threads_write_ends_exact(db: Database, boards: Boards) 
     assert progress
     assert progress[-1][0] == progress[-1][1] >= 40
     assert check(db, twin.board, twin.standings, patience=10).drifts == ()
-    assert Trees(db).current(twin.standings) == 1
+    assert Trees(db, twin.board, twin.standings).current() == 1
 
 
 @pytest.mark.usefixtures("consumed")
-def test_a_check_is_patient_with_what_is_still_being_counted(
+def test_a_check_waits_for_what_is_still_being_counted(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     twin = Twin.make(db, boards)

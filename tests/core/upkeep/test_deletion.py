@@ -1,4 +1,4 @@
-"""Deleting a board: at once for everyone, completely in the background, whatever dies meanwhile."""
+"""Deleting a board: at once for everyone, completely in the background, whatever process dies meanwhile."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,16 +23,15 @@ from tests.support.graphql_api import Api
 from tests.support.twin import ALL_TIME, LONG_AGO, NOW, Twin, submit_to
 
 Drain = Callable[[], int]
-DEED = AuditContext("ops", datetime(2026, 11, 30, 12, tzinfo=UTC))
+AUDIT = AuditContext("ops", datetime(2026, 11, 30, 12, tzinfo=UTC))
 
 
 def scan(db: Database, table: str) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = db.client.scan(TableName=table)["Items"]  # type: ignore[assignment]
-    return items
+    return list(db.client.scan(TableName=table)["Items"])
 
 
 def left_behind(db: Database, board_id: str) -> list[dict[str, Any]]:
-    """All that is anywhere, but the audit records and what names their participants."""
+    """Return every item that names the board, except audit records and what they refer to."""
     return [
         item
         for table in (db.tables.scores, db.tables.counters, db.tables.boards, db.tables.records)
@@ -43,7 +42,7 @@ def left_behind(db: Database, board_id: str) -> list[dict[str, Any]]:
 
 
 def full(db: Database, boards: Boards, mode: CounterMode = CounterMode.STREAM) -> Twin:
-    """A board with a bit of everything: periods, hidden and removed participants, archives of each state."""
+    """Make a board with periods, a hidden and a removed participant, a complete and a pending archive."""
     twin = Twin.make(db, boards, counter_mode=mode, periods=list(PeriodKind), peak_writes_per_second=1)
     for number in range(5):
         submit_to(db, twin.board, f"p{number}", (number,), datetime.now(UTC))
@@ -56,44 +55,44 @@ def full(db: Database, boards: Boards, mode: CounterMode = CounterMode.STREAM) -
 
 def finish(db: Database, name: str) -> None:
     for _ in range(50):
-        jobs = [item for _, one, item in pending_jobs(db, Job.DELETE) if one == name]
+        jobs = [item for _, other, item in pending_jobs(db, Job.DELETE) if other == name]
         if not jobs or delete_rest(db, name, jobs[0], 1e9):
             return
-    raise AssertionError("it does not end")
+    raise AssertionError("the deletion does not end")
 
 
 @pytest.mark.parametrize("mode", CounterMode)
-def test_nothing_is_left_of_a_deleted_board_but_the_record(
+def test_nothing_is_left_of_a_deleted_board_but_the_audit_record(
     db: Database, boards: Boards, drain: Drain, mode: CounterMode
 ) -> None:
     twin = full(db, boards, mode)
     other = Twin.make(db, boards, id=f"{twin.board.id}#x")
     other.submit("p0", 1)
     drain()
-    boards.delete(twin.board.id, DEED)
+    boards.delete(twin.board.id, AUDIT)
     finish(db, f"{twin.board.id}#{twin.board.generation}")
     drain()
     Maintenance(db, fresh_boards(db)).run(1)
-    assert [one for one in left_behind(db, twin.board.id) if other.board.id not in str(one)] == []
-    assert next(one.action.value for one in all_records(db, twin.board.id)) == "DELETE"
+    assert [item for item in left_behind(db, twin.board.id) if other.board.id not in str(item)] == []
+    assert next(record.action.value for record in all_records(db, twin.board.id)) == "DELETE"
     other.check()
 
 
-def test_reports_9_a_board_is_gone_at_once_and_its_id_free_for_another(
+def test_reports_9_a_board_is_deleted_at_once_and_its_id_is_free(
     db: Database, boards: Boards, drain: Drain
 ) -> None:
-    """Late records of the old one count nowhere, and deleting it touches nothing of the new one."""
+    """Late records of the old one count nowhere, and its deletion changes nothing of the new one."""
     old = Twin.make(db, boards, id="again")
     for number in range(3):
         old.submit(f"p{number}", number)
-    boards.delete("again", DEED)
+    boards.delete("again", AUDIT)
     with pytest.raises(LeaderboardNotFound):
         boards.get("again")
     with pytest.raises(LeaderboardNotFound):
-        boards.delete("again", DEED)
+        boards.delete("again", AUDIT)
     new = Twin.make(db, boards, id="again")
     new.submit("p1", 7)
-    old.submit("late", 9)  # by a process that still remembers the old one
+    old.submit("late", 9)  # by a process that has cached the old one
     drain()
     new.check()
     finish(db, f"again#{old.board.generation}")
@@ -102,7 +101,20 @@ def test_reports_9_a_board_is_gone_at_once_and_its_id_free_for_another(
     assert {item["standings"]["S"] for item in scan(db, db.tables.scores)} == {new.standings}
 
 
-def test_what_late_writers_leave_goes_in_the_second_look(
+def test_entries_that_are_both_ranked_and_flagged_are_deleted(db: Database, boards: Boards) -> None:
+    """A batch must not name an item twice."""
+    twin = Twin.make(db, boards, peak_writes_per_second=1)
+    for participant in ("p0", "p1"):
+        twin.submit(participant, 1)
+        twin.hide(participant)
+        twin.restore(participant)
+    boards.delete(twin.board.id, AUDIT)
+    finish(db, f"{twin.board.id}#{twin.board.generation}")
+    assert scan(db, db.tables.scores) == []
+    assert pending_jobs(db) == []
+
+
+def test_what_late_writers_leave_is_deleted_by_the_second_pass(
     db: Database, boards: Boards, drain: Drain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     twin = Twin.make(db, boards)
@@ -126,10 +138,12 @@ def test_what_late_writers_leave_goes_in_the_second_look(
 
 
 @pytest.mark.parametrize("step", [25, pytest.param(1, marks=pytest.mark.thorough)])
-def test_dying_anywhere_and_deleting_again_ends_complete(db: Database, boards: Boards, step: int) -> None:
+def test_a_deletion_that_dies_anywhere_is_completed_when_run_again(
+    db: Database, boards: Boards, step: int
+) -> None:
     def do(twin: Twin, dying: Database) -> None:
-        with suppress(LeaderboardNotFound):  # the first run may have come that far
-            fresh_boards(dying).delete(twin.board.id, DEED)
+        with suppress(LeaderboardNotFound):  # the first run may have deleted it
+            fresh_boards(dying).delete(twin.board.id, AUDIT)
         finish(dying, f"{twin.board.id}#{twin.board.generation}")
 
     def compare(twin: Twin) -> None:
@@ -140,14 +154,14 @@ def test_dying_anywhere_and_deleting_again_ends_complete(db: Database, boards: B
     assert deaths > 3
 
 
-def test_large_boards_go_in_bounded_steps(
+def test_large_boards_are_deleted_in_batches(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deletion, "_AT_ONCE", 10)
+    monkeypatch.setattr(deletion, "_BATCH", 10)
     twin = Twin.make(db, boards, peak_writes_per_second=1)
     for number in range(35):
         submit_to(db, twin.board, f"p{number}", (number,), NOW)
-    boards.delete(twin.board.id, DEED, size=35)
+    boards.delete(twin.board.id, AUDIT, size=35)
     maintenance = Maintenance(db, fresh_boards(db))
     counts = []
     for _ in range(50):
@@ -161,7 +175,7 @@ def test_large_boards_go_in_bounded_steps(
     assert pending_jobs(db) == []
 
 
-def test_over_graphql(db: Database, boards: Boards) -> None:
+def test_a_board_is_deleted_over_graphql(db: Database, boards: Boards) -> None:
     api = Api(db, boards)
     api.board()
     api.submit("ann", "1")

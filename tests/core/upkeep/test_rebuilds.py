@@ -1,10 +1,9 @@
-"""Rebuilds one after the other, and checks beside them."""
+"""Rebuilds that overlap, and checks during rebuilds."""
 
 from typing import Any
 
 import pytest
 
-from core.counters.known_trees import Trees
 from core.moderation.moderate import remove_entry
 from core.ranking.top import Top
 from core.storage.database import Database
@@ -22,8 +21,8 @@ def life(lean: Database, monkeypatch: pytest.MonkeyPatch) -> Life:
     return Life.of_twelve(monkeypatch, lean)
 
 
-def test_a_rebuild_that_ends_leaves_alone_one_that_has_just_begun(life: Life) -> None:
-    """The first is slow to drop the old tree (or shared its new one with another that was faster)."""
+def test_a_rebuild_that_ends_does_not_disturb_one_that_has_just_begun(life: Life) -> None:
+    """The first is slow to drop the old tree (or another process has finished the same rebuild)."""
     world = life.world
     reports = []
     consumer = world.add("consumer", life.deliveries.consume)
@@ -32,7 +31,7 @@ def test_a_rebuild_that_ends_leaves_alone_one_that_has_just_begun(life: Life) ->
     def again(process: Process) -> None:
         reports.append(rebuild(process.db, life.board, life.standings))
 
-    while Trees(world.connect()[0]).current(life.standings) == 0 or first.wakes_at <= world.now:
+    while life.tree_in_use() == 0 or first.wakes_at <= world.now:
         assert not first.finished
         world.now += 100
         for process in (first, consumer):
@@ -42,62 +41,59 @@ def test_a_rebuild_that_ends_leaves_alone_one_that_has_just_begun(life: Life) ->
     second = world.add("second", again)
     world.run([first, second])
     assert [report.drifts for report in reports] == [()]
-    assert Trees(world.connect()[0]).current(life.standings) == 2
+    assert life.tree_in_use() == 2
     assert life.calm_down() == []
 
 
-def test_a_check_that_sees_a_rebuild_end_looks_at_the_new_tree(
+def test_a_check_during_which_a_rebuild_ends_compares_the_new_tree(
     life: Life, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it has looked at is dropped a little later, and then says nothing of the entries."""
-    looks = 0
+    """The tree that it has compared is deleted a little later."""
+    comparisons = 0
 
-    def look(*of: Any) -> checks.CheckReport:
-        nonlocal looks
-        looks += 1
-        if looks == 3:
+    def compare_meanwhile(*args: Any) -> checks.CheckReport:
+        nonlocal comparisons
+        comparisons += 1
+        if comparisons == 3:
             now = life.world.now
             rebuilt = life.world.add("rebuilder", life.rebuild)
             life.world.add("consumer", life.deliveries.consume)
             life.world.run([rebuilt])
-            life.world.now = now  # it had begun long before
-        if looks < 3:  # something is under way
-            return checks.CheckReport(12, 1, (checks.Drift("tree0: child 63", looks, 12),))
-        return compare(*of)
+            life.world.now = now  # it began long before
+        if comparisons < 3:  # counts are catching up
+            return checks.CheckReport(12, 1, (checks.Drift("tree0: child 63", comparisons, 12),))
+        return compare(*args)
 
     compare = checks._compare
-    monkeypatch.setattr(checks, "_compare", look)
+    monkeypatch.setattr(checks, "_compare", compare_meanwhile)
     db, _ = life.world.connect()
     assert check(db, life.board, life.standings).drifts == ()
 
 
 @pytest.mark.parametrize(("busy", "wrong"), [(True, 0), (False, 1)])
-def test_a_top_that_changes_all_the_time_is_not_called_wrong(
+def test_a_top_that_changes_all_the_time_is_not_reported_as_wrong(
     life: Life, monkeypatch: pytest.MonkeyPatch, busy: bool, wrong: int
 ) -> None:
-    """It always shows as many as it should, and never quite the ones that the index does."""
-    looks = 0
+    """It holds as many entries as it should, but not quite those on the index."""
+    changes = 0
     compare = checks._compare
 
-    def look(*of: Any) -> checks.CheckReport:
-        nonlocal looks
-        looks += busy
-        monkeypatch.setattr(checks, "read_top", lambda *_: Top(shown(looks), whole=True))
-        return compare(*of)
+    def change_and_compare(*args: Any) -> checks.CheckReport:
+        nonlocal changes
+        changes += busy
+        top = Top([{"rank_key": {"B": b"%d" % changes}}], whole=True)
+        monkeypatch.setattr(checks, "read_top", lambda *_: top)
+        return compare(*args)
 
-    monkeypatch.setattr(checks, "_compare", look)
+    monkeypatch.setattr(checks, "_compare", change_and_compare)
     db, _ = life.world.connect()
     report = check(db, life.board, life.standings)
     assert (len(report.drifts), report.pending) == (wrong, 0)
 
 
-def shown(at: int) -> list[dict[str, Any]]:
-    return [{"rank_key": {"B": b"%d" % at}}]
-
-
 @pytest.mark.parametrize("counted", [False, True])
-def test_a_rebuild_under_load_uses_no_counters_that_nobody_counts(life: Life, counted: bool) -> None:
-    """Where writes never rest, a count that is far behind is off by another number at each look."""
+def test_a_rebuild_under_load_changes_over_only_if_the_stream_is_counted(life: Life, counted: bool) -> None:
+    """While writes go on, a count that is far behind is off by another number at each comparison."""
     world = life.world
 
     def write(writer: Process) -> None:
@@ -120,6 +116,6 @@ def test_a_rebuild_under_load_uses_no_counters_that_nobody_counts(life: Life, co
     if counted:
         world.add("consumer", life.deliveries.consume, weight=3)
     world.run([rebuilder])
-    assert Trees(world.connect()[0]).current(life.standings) == counted
+    assert life.tree_in_use() == counted
     assert bool(reports[0].drifts) is not counted
     assert life.calm_down() == []

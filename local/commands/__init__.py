@@ -1,0 +1,1 @@
+"""The subcommands of `leaderboard`, a file each: arguments, output, exit code."""

@@ -1,0 +1,1 @@
+"""Import of files: read rows, submit them, report what became of each, resume after an interruption."""
