@@ -55,6 +55,10 @@ infra-test: $(CHECKOV_READY) ## check the Terraform: format, validation, tests, 
 	scripts/terraform-init infra -backend=false >/dev/null
 	terraform -chdir=infra validate
 	terraform -chdir=infra test
+	scripts/terraform-init infra/examples/root -backend=false >/dev/null
+	terraform -chdir=infra/examples/root validate
+	terraform -chdir=infra/examples/root test -var-file=environments/staging.tfvars
+	terraform -chdir=infra/examples/root test -var-file=environments/production.tfvars
 	build/checkov/bin/checkov --directory infra --config-file infra/.checkov.yaml
 
 package: setup-dev ## build the Lambda packages into build/package

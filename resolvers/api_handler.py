@@ -14,8 +14,10 @@ from resolvers.appsync import Call, Envelope, answer
 from resolvers.observability import configure_logging, emit_metrics, request
 from resolvers.request.auth import check_origin
 from resolvers.settings import Settings
+from resolvers.snapshot import reseed_after_restore
 
 configure_logging()
+reseed_after_restore()
 _settings = Settings.from_environment()
 _db = _settings.connect()
 _boards = Boards(_db, retention=_settings.retention)

@@ -16,6 +16,7 @@ from resolvers.http import Backend, serve
 from resolvers.observability import configure_logging, request
 from resolvers.request.auth import Caller, Credentials, check_origin, gateway_caller
 from resolvers.settings import Settings
+from resolvers.snapshot import reseed_after_restore
 
 
 class _Gateway(Backend):
@@ -26,6 +27,7 @@ class _Gateway(Backend):
 
 
 configure_logging()
+reseed_after_restore()
 _settings = Settings.from_environment()
 _db = _settings.connect()
 _boards = Boards(_db, retention=_settings.retention)

@@ -208,6 +208,29 @@ class SubmitScoreInput:
         )
 
 
+@strawberry.input(description="A correction of a participant's score by an operator.")
+class CorrectEntryInput:
+    """A correction."""
+
+    leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
+    participant_id: strawberry.ID = strawberry.field(description="Whose entries to correct.")
+    score: list[str] = strawberry.field(
+        description="The score that stands from now on, better or worse, under any policy."
+    )
+    achieved_at: datetime | None = strawberry.field(
+        default=UNSET,
+        description="When it was achieved, which sets the place among ties. By default each entry keeps "
+        "its own.",
+    )
+    period: str | None = strawberry.field(
+        default=UNSET,
+        description="The only period to correct: all-time; daily, weekly or monthly for the current one; or "
+        "a key such as daily-2026-11-30, also of a period that has ended. By default every period that holds "
+        "achievedAt, or without achievedAt every current one.",
+    )
+    reason: str = strawberry.field(description="The reason, kept in the audit record.")
+
+
 @strawberry.input(description="Changes to an entry. Omitted fields stay as they are; null removes the value.")
 class UpdateEntryInput:
     """Changes to an entry."""

@@ -11,12 +11,13 @@ from core.domain.entry_item import TEXTS
 from core.domain.errors import LeaderboardNotFound
 from core.domain.periods import ALL_TIME, resolve_period
 from core.entries import edit
-from core.moderation import forget, moderate
+from core.moderation import correct, forget, moderate
 from core.submissions.submit import submit_score
 from resolvers.bulk import submit_many
 from resolvers.directives import IAM_ALONE, SIGNED_IN
 from resolvers.event_inputs import RankBucketChangeInput, TopChangeInput
 from resolvers.inputs import (
+    CorrectEntryInput,
     CreateLeaderboardInput,
     SubmitScoreInput,
     UpdateEntryInput,
@@ -231,6 +232,33 @@ class Mutation:
         audit = context.audit(given(reason))
         entry = await run_operation(moderate.restore_entry, context.db, board, participant_id, audit)
         return Entry.of(entry)
+
+    @strawberry.mutation(
+        description="Set a participant's score, up or down, under any policy, in one period or in all it "
+        "reaches. Returns the entries; hidden ones stay hidden. What stands already is not recorded.",
+        extensions=[AdminOnly()],
+    )
+    async def correct_entry(
+        self,
+        info: Info,
+        correction: Annotated[
+            CorrectEntryInput, strawberry.argument(name="input", description="The correction.")
+        ],
+    ) -> list[Entry]:
+        """Correct a participant's entries."""
+        context = info.context
+        board = await run_operation(context.boards.get, correction.leaderboard_id)
+        entries = await run_operation(
+            correct.correct_entry,
+            context.db,
+            board,
+            correction.participant_id,
+            correction.score,
+            context.audit(correction.reason),
+            achieved_at=given(correction.achieved_at),
+            period=given(correction.period),
+        )
+        return [Entry.of(entry) for entry in entries]
 
     @strawberry.mutation(
         description="Erase a participant from all boards, periods and archives. Archived entries keep their "

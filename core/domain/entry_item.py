@@ -5,6 +5,7 @@
     ATTRIBUTES               what else an entry says
     written_at               milliseconds since 1970: which nodes of a counter tree count the entry
     write_id, sources        make retries idempotent
+    previous                 under SUM: score and achieved_at before the last change
     removed_at, expires_at   when it was removed, and when TTL deletes it
 
 The rank key is the only copy of the score. A hidden entry has no `rank_shard`, so it is in no index shard and
@@ -61,6 +62,8 @@ class Attribute:
         first, *others = self.name.split("_")
         return first + "".join(map(str.capitalize, others))
 
+
+PREVIOUS = "previous"
 
 # Not `written_at`: as it is not in the index, touching an entry is one write.
 ATTRIBUTES = (

@@ -77,19 +77,29 @@ def periods_reached(board: Board, achieved_at: datetime, now: datetime) -> list[
         InvalidInput: one of them ended longer ago than the board's grace.
     """
     grace = timedelta(hours=board.retention.grace_hours)
-    keys = []
-    for kind in board.periods:
-        try:
-            key = period_key(board, kind, achieved_at)
-        except OverflowError:
-            raise InvalidInput(f"achievedAt: is in no {kind.value} period") from None
+    keys = periods_holding(board, achieved_at)
+    for key in keys:
         end = period_end(board, key)
         if end is not None and now >= end + grace:
             raise InvalidInput(
                 f"achievedAt: is in {key}, which has been over for more than "
                 f"{board.retention.grace_hours} hours and takes no more scores"
             )
-        keys.append(key)
+    return keys
+
+
+def periods_holding(board: Board, achieved_at: datetime) -> list[str]:
+    """Return the keys of the periods that hold an instant, one of each of the board's kinds.
+
+    Raises:
+        InvalidInput: the calendar has no such period.
+    """
+    keys = []
+    for kind in board.periods:
+        try:
+            keys.append(period_key(board, kind, achieved_at))
+        except OverflowError:
+            raise InvalidInput(f"achievedAt: is in no {kind.value} period") from None
     return keys
 
 

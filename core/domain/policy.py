@@ -17,12 +17,17 @@ class Standing:
 
 
 def next_standing(
-    board: Board, entry: Entry | None, score: tuple[int, ...], achieved_at: datetime
+    board: Board,
+    entry: Entry | None,
+    score: tuple[int, ...],
+    achieved_at: datetime,
+    previous: Standing | None = None,
 ) -> Standing | None:
     """Return what stands after a submission, None if the entry stays as it is.
 
     BEST keeps the better rank key as a whole, never a mix of two submissions. LATEST keeps the score achieved
-    last, in whatever order they arrive. SUM adds component by component.
+    last, in whatever order they arrive. SUM adds component by component; a sum that is back at the `previous`
+    score, as after +10 and -10, was achieved when that was.
 
     Raises:
         InvalidScore: a sum leaves its component's bounds.
@@ -40,5 +45,7 @@ def next_standing(
     total = tuple(map(sum, zip(entry.score, score, strict=True)))
     for component, value in zip(board.components, total, strict=True):
         check_bounds(component, value)
+    if previous is not None and total == previous.score:
+        return previous
     # A sum is achieved with the latest of its parts, in whatever order they arrive.
     return Standing(total, max(entry.achieved_at, achieved_at))

@@ -88,11 +88,11 @@ def instant(microseconds_since_epoch: int) -> datetime:
 
 
 def just_below(cut: bytes) -> bytes | None:
-    """Return the bound that a rank key is at most if and only if it is below `cut`; None if no key is.
+    """Return the inclusive upper bound of the rank keys below `cut`; None if there can be none.
 
     DynamoDB's BETWEEN includes both ends: this turns an exclusive end into an inclusive one. `cut` must not
-    be a whole key followed by zeros: a key below it then differs before the trailing zeros. A key cannot go
-    on with 0xff only, since it ends in UTF-8, which has no such byte.
+    be a whole key followed by zeros. So each key below `cut` differs from it before its trailing zeros. The
+    bound ends in 0xff, which is above every key's end: keys end in UTF-8, which has no such byte.
 
     >>> just_below(bytes([2, 0]))[:4].hex()
     '01ffffff'
@@ -104,7 +104,7 @@ def just_below(cut: bytes) -> bytes | None:
 
 
 def just_above(score_part: bytes) -> bytes:
-    """Return a cut above every key that starts with a score part, as long as that or a byte longer.
+    """Return a cut above every key that starts with a score part; it has the same length or a byte more.
 
     >>> just_above(bytes([1, 255])).hex(), just_above(bytes([255])).hex()
     ('0200', 'ffff')

@@ -30,7 +30,7 @@ _ATTEMPTS = 20
 _TOMBSTONE = frozenset({"participant", "standings", "version", "removed_at", TTL_ATTRIBUTE})
 
 # What to do with an entry's item: `change` and `after` of `write_entry`, or None where nothing is to be done.
-_Decide = Callable[[Item], tuple[dict[str, Any], Item | None] | None]
+Decide = Callable[[Item], tuple[dict[str, Any], Item | None] | None]
 
 
 def hide_entry(db: Database, board: Board, participant_id: str, audit: AuditContext) -> Entry:
@@ -89,7 +89,7 @@ def remove_entry(db: Database, board: Board, participant_id: str, audit: AuditCo
 
 def leave_tombstone(db: Database, board: Board, item: Item, at: datetime) -> Item:
     """Remove one entry, leaving a tombstone. Return the item that was there, perhaps a tombstone already."""
-    before, _ = _change_entry(db, board, item, partial(_remove, at))
+    before, _ = change_entry(db, board, item, partial(_remove, at))
     return before
 
 
@@ -100,7 +100,7 @@ def _moderate(
     audit: AuditContext,
     action: AuditAction,
     flags: "Callable[[], TransactWriteItemTypeDef]",
-    decide: _Decide,
+    decide: Decide,
 ) -> list[tuple[Item, Item]]:
     """Write flags and audit record, then change each entry. Return the entries before and after.
 
@@ -113,11 +113,15 @@ def _moderate(
     if any(decide(item) for item in items):
         records = record(db, action, audit, board_id=board.id, participant_id=participant_id)
         db.client.transact_write_items(TransactItems=[flags(), *records])
-    return [_change_entry(db, board, item, decide) for item in items]
+    return [change_entry(db, board, item, decide) for item in items]
 
 
-def _change_entry(db: Database, board: Board, item: Item, decide: _Decide) -> tuple[Item, Item]:
-    """Change an entry, or decide again if a submission came in between. Return it before and after."""
+def change_entry(db: Database, board: Board, item: Item, decide: Decide) -> tuple[Item, Item]:
+    """Change an entry, or decide again if a submission came in between. Return it before and after.
+
+    Raises:
+        Throttled: too many submissions at once; do it again.
+    """
     key = entry_key(board, _period(item), item["participant"]["S"])
     for _ in range(_ATTEMPTS):
         decided = decide(item)
@@ -127,7 +131,8 @@ def _change_entry(db: Database, board: Board, item: Item, decide: _Decide) -> tu
         _, refused_by = write_entry(db, board, EntryWrite(key, change, before=item, after=after))
         if refused_by is None:
             kept = {name: item[name] for name in item if name not in {"rank_shard", "written_at"}}
-            return item, {**kept, **(after or {})}
+            version = {"N": str(int(item["version"]["N"]) + 1)}
+            return item, {**kept, **(after or {}), "version": version}
         item = refused_by
     raise Throttled("too many submissions for one participant at once; do it again")
 
@@ -136,7 +141,7 @@ def _hide(item: Item) -> tuple[dict[str, Any], Item] | None:
     if "rank_shard" not in item:
         return None
     after = {name: item[name] for name in ("rank_key", "written_at") if name in item}
-    return _update(item, "SET version = version + :one REMOVE rank_shard", {}), after
+    return update_unchanged(item, "SET version = version + :one REMOVE rank_shard", {}), after
 
 
 def _restore(board: Board, item: Item) -> tuple[dict[str, Any], Item] | None:
@@ -146,7 +151,7 @@ def _restore(board: Board, item: Item) -> tuple[dict[str, Any], Item] | None:
     # Written now: nodes that were born while it was hidden count it too.
     sets = {"rank_shard": {"S": shard}, "written_at": {"N": str(now_ms())}}
     expression = "SET rank_shard = :shard, written_at = :now, version = version + :one"
-    change = _update(item, expression, {":shard": sets["rank_shard"], ":now": sets["written_at"]})
+    change = update_unchanged(item, expression, {":shard": sets["rank_shard"], ":now": sets["written_at"]})
     return change, {"rank_key": item["rank_key"], **sets}
 
 
@@ -154,10 +159,12 @@ def _remove(at: datetime, item: Item) -> tuple[dict[str, Any], None] | None:
     if "rank_key" not in item:
         return None
     gone = ", ".join(name for name in item if name not in _TOMBSTONE)
-    return _update(item, f"{SET_REMOVED}, version = version + :one REMOVE {gone}", removed_values(at)), None
+    return update_unchanged(
+        item, f"{SET_REMOVED}, version = version + :one REMOVE {gone}", removed_values(at)
+    ), None
 
 
-def _update(item: Item, expression: str, values: Item) -> dict[str, Any]:
+def update_unchanged(item: Item, expression: str, values: Item) -> dict[str, Any]:
     """Return an update of an entry that is still of the version read."""
     return {
         "UpdateExpression": expression,

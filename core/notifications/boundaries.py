@@ -54,7 +54,7 @@ class Boundaries:
         return tuple(otherwise[at] if one is None else one.cut for at, one in enumerate(self.found))
 
     def ties(self, cuts: Cuts) -> Cuts:
-        """Return the ties at the boundaries, of those alone that are at these cuts."""
+        """Return the ties of those boundaries that are at these cuts."""
         pairs = zip(self.found, cuts, strict=True)
         return tuple(one.tie for one, cut in pairs if one and one.cut == cut and one.tie is not None)
 

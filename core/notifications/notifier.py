@@ -7,9 +7,9 @@
 
 From the claim on the stream's consumer records whoever moves between the old cuts and the new ones, and only
 then are entries read from the table. So each change is seen by this pass or recorded for the next, however
-far the index lags. Whom it did not show is found when it is read again, five seconds later.
+far the index lags. Participants that it did not show are found when it is read again, five seconds later.
 
-Every step can be made again after a death: the outbox knows what has been sent.
+Every step can be repeated after a death: the outbox knows what has been sent.
 """
 
 import logging

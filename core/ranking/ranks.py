@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from core.counters.cache import MAX_STANDINGS, CounterCache
@@ -30,13 +31,15 @@ def rank_entries(
     strategy: RankStrategy = RankStrategy.AUTO,
     *,
     positions: bool = True,
+    total: int | None = None,
 ) -> list[Rank | None]:
     """Rank entries of one board and period, in the order given; None for a hidden one.
 
     An entry's rank needs three counts: of entries with a better score, of entries before it in rank order,
     and of entries with a score as good or better. What the page that an entry came from shows of them is not
     counted again, so a page costs little more than its first entry. Without `positions`, the rank of an entry
-    whose leaf holds one score is counted by the tree alone.
+    whose leaf holds one score is counted by the tree alone. `total` is the board's size if it has just been
+    read: the ranks shall agree with it.
 
     Costs what the strategy does in `core.ranking.strategies`.
     """
@@ -45,6 +48,8 @@ def rank_entries(
         return [None for _ in points]
     cuts = {point.cut for of_entry in points if of_entry for point in of_entry if point}
     counted, used = _count(db, board, period, sorted(cut for cut in cuts if cut is not None), strategy)
+    if total is not None:
+        counted = replace(counted, total=total)
     return [of_entry and _rank(board, of_entry, counted, used) for of_entry in points]
 
 

@@ -10,7 +10,6 @@ All but APPROXIMATE are exact for what has been counted by then. A count carries
 
 import time
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,7 +22,7 @@ from core.domain.keys import standings_key
 from core.domain.model import Board
 from core.storage.database import Database
 from core.storage.parallel import run_all
-from core.storage.rank_index import count_between, key_reads, read_keys
+from core.storage.rank_index import count_between, estimate_units, key_reads, read_keys
 from core.tree.node import Leaf, node_name, path_of
 from core.tree.rungs import Rung, Rungs
 from core.tree.shape import static_edges
@@ -132,9 +131,12 @@ def by_tree(
 
 
 def by_ladder(db: Database, board: Board, period: str, rungs: Rungs, cuts: Sequence[bytes]) -> Counted:
-    """Find each cut's leaf in memory and read what it holds before the cut; costs that part of `by_tree`."""
+    """Find each cut's leaf in memory and read what it holds before the cut.
+
+    Costs that part of `by_tree`, in fewer requests where leaves are neighbours.
+    """
     found = {cut: rungs.find(cut) for cut in cuts}
-    leaf_reads = _LeafReads(db, board, period, {cut: rung.low for cut, rung in found.items()})
+    leaf_reads = _LeafReads(db, board, period, {cut: rung.low for cut, rung in found.items()}, rungs)
     in_leaf = leaf_reads.count(run_all(leaf_reads.calls))
     before = {cut: _exact(rung.before + in_leaf[cut]) for cut, rung in found.items()}
     return Counted(before, rungs.total, rungs.as_of)
@@ -146,31 +148,60 @@ def by_interpolation(rungs: Rungs, cuts: Sequence[bytes]) -> Counted:
 
 
 class _LeafReads:
-    """Reads of the rank index, from each leaf's start to the last cut in it, for each shard."""
+    """Reads of the rank index, from each leaf's start to the last cut in it, for each shard.
 
-    def __init__(self, db: Database, board: Board, period: str, leaf_starts: Mapping[bytes, bytes]) -> None:
+    With `rungs`, which tell how many entries stand between two leaves, neighbouring leaves are read at once
+    where that costs no more units.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        board: Board,
+        period: str,
+        leaf_starts: Mapping[bytes, bytes],
+        rungs: Rungs | None = None,
+    ) -> None:
         self._leaf_starts = leaf_starts  # by cut
         ends: dict[bytes, bytes] = {}
         for cut, start in leaf_starts.items():
             ends[start] = max(cut, ends.get(start, start))
-        reads = [
-            (start, call)
-            for start, end in ends.items()
-            if start < end  # else every cut is where the leaf starts
-            for call in key_reads(db, board, period, start, end)
+        # Where every cut is where the leaf starts, there is nothing to read.
+        ranges = sorted((start, end) for start, end in ends.items() if start < end)
+        if rungs is not None:
+            ranges = _merge_neighbours(board, rungs, ranges)
+        self._starts = [start for start, _ in ranges]
+        self._shards = board.shards
+        self.calls: list[Callable[[], list[bytes]]] = [
+            call for start, end in ranges for call in key_reads(db, board, period, start, end)
         ]
-        self._read_starts = [start for start, _ in reads]
-        self.calls: list[Callable[[], list[bytes]]] = [call for _, call in reads]
 
     def count(self, found: Sequence[list[bytes]]) -> dict[bytes, int]:
         """Count, from what the calls found, the entries of each cut's leaf that stand before the cut."""
-        shards: defaultdict[bytes, list[list[bytes]]] = defaultdict(list)
-        for start, keys in zip(self._read_starts, found, strict=True):
-            shards[start].append(keys)
-        return {
-            cut: sum(bisect_left(keys, cut) for keys in shards[start])
-            for cut, start in self._leaf_starts.items()
-        }
+        counts = {}
+        for cut, start in self._leaf_starts.items():
+            first = (bisect_right(self._starts, start) - 1) * self._shards
+            shards = found[first : first + self._shards] if start < cut else []
+            counts[cut] = sum(bisect_left(keys, cut) - bisect_left(keys, start) for keys in shards)
+        return counts
+
+
+def _merge_neighbours(
+    board: Board, rungs: Rungs, ranges: Sequence[tuple[bytes, bytes]]
+) -> list[tuple[bytes, bytes]]:
+    """Return some rising ranges, neighbours as one where reading what lies between costs no more units."""
+
+    def units(start: bytes, end: bytes) -> float:
+        before_start, before_end = (_interpolate(rungs.find(key), key).value for key in (start, end))
+        return estimate_units(board, before_end - before_start)
+
+    merged: list[tuple[bytes, bytes]] = []
+    for start, end in ranges:
+        if merged and units(merged[-1][0], end) <= units(*merged[-1]) + units(start, end):
+            merged[-1] = merged[-1][0], end
+        else:
+            merged.append((start, end))
+    return merged
 
 
 def _exact(count: int) -> Count:

@@ -45,6 +45,7 @@ class AuditAction(StrEnum):
     HIDE = "HIDE"
     RESTORE = "RESTORE"
     REMOVE = "REMOVE"
+    CORRECT = "CORRECT"
     FORGET = "FORGET"
     CLOSE = "CLOSE"
     REOPEN = "REOPEN"
@@ -120,7 +121,7 @@ def record(
 def audit_page(
     db: Database, board_id: str | None, limit: int, next_token: str | None = None
 ) -> Page[AuditRecord]:
-    """Read a page of a board's records, newest first; without a board, of what was done everywhere.
+    """Read a page of a board's records, newest first; without a board, those that concern all boards.
 
     Raises:
         InvalidInput: the token.
@@ -163,7 +164,7 @@ def participant_hash(db: Database, participant_id: str) -> str:
 
 
 def adopt_secret(db: Database, secret: bytes) -> None:
-    """Store the secret of another stack, whose records are restored here, to find their participants by."""
+    """Store the secret of another stack whose records are restored here: their hashes were made with it."""
     if not _put_secret(db, _OWN_SECRET, secret):
         _put_secret(db, f"{_OWN_SECRET} {hashlib.sha256(secret).hexdigest()[:32]}", secret)
 

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from core.domain import rank_key
-from core.domain.entry_item import entry_from_item, entry_key, is_entry
+from core.domain.entry_item import PREVIOUS, entry_from_item, entry_key, is_entry
 from core.domain.keys import rank_shard, shard_of, standings_key
-from core.domain.model import Board, Entry
+from core.domain.model import Board, Entry, ScorePolicy
 from core.domain.periods import expires_at
 from core.domain.policy import Standing, next_standing
 from core.entries.write import EntryWrite, Item
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _MAX_SOURCES = 64  # that an entry remembers, ten bytes each
 _SOURCE_BYTES = 6
 _NUMBER_BYTES = 4
+_TIME_BYTES = 8
 
 SourceNumber = tuple[str, int]  # an ordered source, such as an import, and the number of a submission of it
 
@@ -88,7 +89,8 @@ class Attempt:
         for removed in (flags.removed_at, removed_at(item)):
             check_not_removed(removed, self.achieved_at)
         entry = self.entry(item)
-        standing = next_standing(self.board, entry, self.score, self.achieved_at)
+        previous = _previous(self.board, item)
+        standing = next_standing(self.board, entry, self.score, self.achieved_at, previous)
         if standing is None:
             return Decision(item, item)
         values: Key = {}
@@ -146,6 +148,8 @@ class Attempt:
             sets["rank_shard"] = {"S": rank_shard(standings, shard_of(board, participant_id))}
         if self.sequence and before is not None:
             sets["sources"] = {"B": _with_sequence(_sources(before), self.sequence)}
+        if board.policy is ScorePolicy.SUM and before and is_entry(before):
+            sets[PREVIOUS] = {"B": _pack_previous(board, before)}
         expression = f"SET {', '.join(f'{name} = :{name}' for name in sets)}"
         # A tombstone expires; the entry that takes its place must not.
         if before and TTL_ATTRIBUTE in before and TTL_ATTRIBUTE not in sets:
@@ -160,6 +164,21 @@ class Attempt:
             },
         }
         return EntryWrite(entry_key(board, self.period, participant_id), update, before=before, after=sets)
+
+
+def _pack_previous(board: Board, item: Item) -> bytes:
+    """Pack an entry's standing, for the next one to remember: microseconds, then the score's bytes."""
+    moment = int(item["achieved_at"]["N"]).to_bytes(_TIME_BYTES, "big", signed=True)
+    return moment + bytes(item["rank_key"]["B"])[: rank_key.score_bytes(board)]
+
+
+def _previous(board: Board, item: Item) -> Standing | None:
+    """Return what stood before an entry's last change, if it remembers that."""
+    if PREVIOUS not in item:
+        return None
+    packed = bytes(item[PREVIOUS]["B"])
+    achieved_at = rank_key.instant(int.from_bytes(packed[:_TIME_BYTES], "big", signed=True))
+    return Standing(rank_key.decode_score(board, packed[_TIME_BYTES:]), achieved_at)
 
 
 def _sources(item: Item) -> dict[bytes, int]:

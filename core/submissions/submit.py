@@ -138,6 +138,15 @@ def submit_scores(
     return [outcomes[index] for index in range(len(submissions))]
 
 
+def check_submission(board: Board, submission: Submission, *, now: datetime) -> None:
+    """Check a submission as `submit_score` does, without reading or storing anything.
+
+    Raises:
+        InvalidScore, InvalidInput, LeaderboardClosed: as `submit_score`.
+    """
+    _check(board, submission, now)
+
+
 @dataclass(frozen=True, slots=True)
 class _Checked:
     """A submission whose fields keep the rules. `refusal` is why one with an id has no attempts.
@@ -163,7 +172,7 @@ def _check(board: Board, submission: Submission, now: datetime) -> _Checked:
     if submission.submission_id is not None:
         check_id("submissionId", submission.submission_id)
     check_texts(submission.texts)
-    achieved_at = _instant(submission.achieved_at, now)
+    achieved_at = instant_achieved(submission.achieved_at, now)
     score = parse_score(board.components, submission.score)
     attempts: Sequence[Attempt] = ()
     refusal = None
@@ -200,8 +209,12 @@ def _attempts(
     ]
 
 
-def _instant(achieved_at: datetime | None, now: datetime) -> datetime:
-    """Return the instant that a score counts from: now, or what the caller says unless it lies ahead."""
+def instant_achieved(achieved_at: datetime | None, now: datetime) -> datetime:
+    """Return the instant that a score counts from, in UTC: now, or what the caller says.
+
+    Raises:
+        InvalidInput: it lies ahead of now or outside the calendar, or has no offset.
+    """
     if achieved_at is None:
         return now.astimezone(UTC)
     if achieved_at.tzinfo is None:

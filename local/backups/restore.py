@@ -31,6 +31,7 @@ from core.storage.rank_index import read_run
 from core.storage.tables import TTL_ATTRIBUTE
 from core.upkeep import checks, rebuilds
 from local.backups.items_file import read_items
+from local.backups.retries import retried
 from local.backups.state import Part, open_complete
 from local.console import progress
 from local.errors import StackError
@@ -62,23 +63,24 @@ def restore(stack: Stack, folder: Path) -> tuple[int, int]:
         raise StackError(f"{folder} was restored into this stack already")
     _check_free(stack.db, boards, backup_id)
     for board in boards:
-        _put_board(stack.db, replace(board, closed=True), listed=False)
+        retried(partial(_put_board, stack.db, replace(board, closed=True), listed=False))
     total = sum(part.items for part in parts)
     done = 0
     with progress(f"restoring {folder}", total) as show:
         for part in parts:
             if part.table != "boards":
                 _write_part(stack.db, folder, part, backup_id, partial(_show_from, show, done))
-                stack.drain()
+                retried(stack.drain)
             done += part.items
     with following(stack):
-        entries = sum(_count(stack, board) for board in boards)
+        entries = sum(retried(partial(_count, stack, board)) for board in boards)
     for board in boards:
-        _put_board(stack.db, board)
+        retried(partial(_put_board, stack.db, board))
     for part in parts:
         if part.table == "records":
             jobs = (item for item in read_items(folder / part.file) if _is_job(item))
-            batch_write(stack.db, stack.db.tables.records, [{"PutRequest": {"Item": job}} for job in jobs])
+            puts: Any = [{"PutRequest": {"Item": job}} for job in jobs]
+            retried(partial(batch_write, stack.db, stack.db.tables.records, puts))
     _save_progress(stack.db, backup_id, "complete", total)
     return len(boards), entries
 
@@ -131,8 +133,8 @@ def _write_part(
                 _written_now(item) if part.table == "scores" else item for item in batch if _belongs(item)
             ]
             puts: Any = [{"PutRequest": {"Item": item}} for item in items]
-            batch_write(db, table, puts)
-            _save_progress(db, backup_id, part.file, count)
+            retried(partial(batch_write, db, table, puts))
+            retried(partial(_save_progress, db, backup_id, part.file, count))
         show(count)
 
 

@@ -12,8 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from botocore.exceptions import BotoCoreError
+
 from core.storage.database import Database
 from local.backups.items_file import append_page, digest
+from local.backups.retries import retried
 from local.backups.state import SEGMENTS, Part, load_parts, save_parts
 from local.console import progress
 from local.errors import StackError
@@ -41,6 +44,8 @@ def back_up(db: Database, folder: Path) -> Sequence[Part]:
             with ThreadPoolExecutor(max_workers=len(parts)) as threads:
                 for _ in threads.map(partial(_back_up_part, db, folder, save_progress), parts):
                     pass
+    except BotoCoreError:  # some are OSErrors too
+        raise
     except OSError as error:
         raise StackError(f"cannot write {folder}: {error.strerror}") from None
     return parts
@@ -50,11 +55,14 @@ def _back_up_part(db: Database, folder: Path, save_progress: Callable[[], object
     path = folder / part.file
     while not part.complete:
         start: dict[str, Any] = {"ExclusiveStartKey": part.start} if part.start else {}
-        page = db.client.scan(
-            TableName=getattr(db.tables, part.table),
-            Segment=part.segment,
-            TotalSegments=SEGMENTS[part.table],
-            **start,
+        page = retried(
+            partial(
+                db.client.scan,
+                TableName=getattr(db.tables, part.table),
+                Segment=part.segment,
+                TotalSegments=SEGMENTS[part.table],
+                **start,
+            )
         )
         good = append_page(path, part.good, page["Items"])
         part.start = page.get("LastEvaluatedKey")

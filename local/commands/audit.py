@@ -3,16 +3,21 @@
 import argparse
 from itertools import islice
 
-from rich.table import Table
-
 from core.records.audit import all_records
-from local.console import plain_console
+from local.console import add_json, print_table
 from local.stack.target import add_target, opened
 
 _DESCRIPTION = """
 Prints the audit records of a board, newest first: entries hidden, restored and removed, the board closed,
 reopened or deleted. Without a board: participants forgotten, by a hash of their id.
 """
+_COLUMNS = {
+    "at": "when",
+    "action": "what",
+    "actor": "who did it",
+    "participant": "participant",
+    "reason": "why",
+}
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -22,20 +27,19 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument("board", metavar="BOARD", nargs="?", help="the board's id")
     parser.add_argument("--limit", type=int, default=100, metavar="N", help="records; default: 100")
+    add_json(parser)
     add_target(parser)
     parser.set_defaults(func=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
-    table = Table()
-    for heading in ("when", "what", "who did it", "participant", "why"):
-        table.add_column(heading, overflow="fold")  # a hash is useless if its end is cut off
+    rows = []
     with opened(args) as stack:
         for record in islice(all_records(stack.db, args.board), args.limit):
-            participant = record.participant_id or ""
-            if record.participant_hash:
-                participant = participant or f"forgotten {record.participant_hash}"
+            participant = record.participant_id
+            if participant is None and record.participant_hash:
+                participant = f"forgotten {record.participant_hash}"
             when = record.at.isoformat(timespec="seconds")
-            table.add_row(when, record.action.value, record.actor, participant, record.reason or "")
-    plain_console().print(table)
+            rows.append((when, record.action.value, record.actor, participant, record.reason))
+    print_table(args, _COLUMNS, rows)
     return 0

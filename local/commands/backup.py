@@ -28,7 +28,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         parser = subparsers.add_parser(name, help=summary, description=description)
         parser.add_argument("folder", metavar="FOLDER", type=Path, help="the backup's folder")
         add_target(parser)
-        parser.set_defaults(func=func)
+        parser.set_defaults(func=func, when_interrupted="to resume")
 
 
 def _backup(args: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 from rich.progress import Progress
@@ -12,7 +13,7 @@ from core.domain.model import Board
 from core.domain.periods import ALL_TIME, resolve_period
 from core.upkeep import checks, rebuilds
 from core.upkeep.explain import explain
-from local.console import plain_console
+from local.console import add_json, plain_console, print_json, print_pairs
 from local.stack.target import Stack, add_target, following, opened
 
 _EXPLAIN = """
@@ -47,17 +48,16 @@ def _add(
     parser = subparsers.add_parser(name, help=summary, description=description)
     parser.add_argument("board", metavar="BOARD", help="the board's id")
     parser.add_argument("--period", default=ALL_TIME, metavar="KEY", help="default: all-time")
+    add_json(parser)
     add_target(parser)
-    parser.set_defaults(func=func)
+    parser.set_defaults(func=func, when_interrupted="to resume" if func is _rebuild else None)
 
 
 def _explain(args: argparse.Namespace) -> int:
     with opened(args) as stack:
         board, standings = _standings(stack, args)
-        table = Table(title=board.id, show_header=False)
-        for name, text in explain(stack.db, board, standings):
-            table.add_row(name, text)
-    plain_console().print(table)
+        pairs = explain(stack.db, board, standings)
+    print_pairs(args, pairs, board.id)
     return 0
 
 
@@ -65,7 +65,7 @@ def _check(args: argparse.Namespace) -> int:
     with opened(args) as stack:
         board, standings = _standings(stack, args)
         stack.drain()
-        return _report(checks.check(stack.db, board, standings))
+        return _report(args, checks.check(stack.db, board, standings))
 
 
 def _rebuild(args: argparse.Namespace) -> int:
@@ -75,7 +75,7 @@ def _rebuild(args: argparse.Namespace) -> int:
         report = rebuilds.rebuild(
             stack.db, board, standings, lambda done, of: progress.update(task, completed=done, total=of)
         )
-    return _report(report)
+    return _report(args, report)
 
 
 def _standings(stack: Stack, args: argparse.Namespace) -> tuple[Board, str]:
@@ -84,7 +84,10 @@ def _standings(stack: Stack, args: argparse.Namespace) -> tuple[Board, str]:
     return board, standings_key(board.id, period, board.generation)
 
 
-def _report(report: checks.CheckReport) -> int:
+def _report(args: argparse.Namespace, report: checks.CheckReport) -> int:
+    if args.json:
+        print_json(asdict(report))
+        return 1 if report.drifts else 0
     console = plain_console()
     console.print(f"{report.entries:,} entries, {report.counts:,} counts compared", end="")
     if not report.drifts:

@@ -34,7 +34,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--reason", help="why, for the audit record")
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     add_target(parser)
-    parser.set_defaults(func=_run)
+    parser.set_defaults(func=_run, when_interrupted="to resume")
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from core.storage.database import Meter, metered
 from local.console import progress
 from local.errors import StackError
 from local.importing import f1
+from local.importing.checkpoint import Checkpoint
 from local.importing.report import Report
 from local.importing.rows import Row
 from local.importing.run import import_rows
@@ -44,7 +45,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--seasons", default="all", metavar="all|YEAR[,YEAR...]", help="seasons to import; default: all"
     )
     add_target(parser)
-    parser.set_defaults(func=run)
+    parser.set_defaults(func=run, when_interrupted="to resume")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -92,9 +93,8 @@ def _import(stack: Stack, replays: Sequence[f1.Replay], report: Report) -> None:
                 board = stack.boards.create(replay.board)
             except LeaderboardExists:
                 board = stack.boards.get(replay.board.id)
-            import_rows(
-                stack.db, board, with_progress(replay.rows), report, source=f1.SOURCE, workers=_WORKERS
-            )
+            checkpoint = Checkpoint(stack.db, board, f1.SOURCE)
+            import_rows(stack.db, board, with_progress(replay.rows), report, checkpoint, workers=_WORKERS)
 
 
 def _table(stack: Stack, board: Board) -> Table:

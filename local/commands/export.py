@@ -21,6 +21,7 @@ from core.ranking.queries import entries, size
 from core.storage.database import Database
 from local.console import progress
 from local.errors import StackError
+from local.importing.spreadsheet import ESCAPED_COLUMN, escaped
 from local.stack.target import Stack, add_target, opened
 
 _DESCRIPTION = """
@@ -41,9 +42,15 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     source.add_argument("--archive", metavar="ID", help="export an archive, by its id, instead of a board")
     parser.add_argument("--period", default=ALL_TIME, metavar="KEY", help="of the board; default: all-time")
     parser.add_argument("--format", choices=["csv", "jsonl"], help="default: by FILE's name, else csv")
+    parser.add_argument(
+        "--spreadsheet",
+        action="store_true",
+        help="write CSV for a spreadsheet: an apostrophe in front of ids, names and metadata that it would "
+        f"run as formulas; a column {ESCAPED_COLUMN} names them, and import takes the apostrophes away again",
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
     add_target(parser)
-    parser.set_defaults(func=run)
+    parser.set_defaults(func=run, when_interrupted="to start over")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -59,7 +66,12 @@ def run(args: argparse.Namespace) -> int:
         part = args.output and args.output.with_name(args.output.name + ".part")
         file = stack.enter_context(_open_for_writing(part)) if part else sys.stdout
         show = stack.enter_context(progress(f"exporting {args.archive or args.board}", total))
-        write = _csv_writer(file, board) if file_format == "csv" else _json_writer(file, board)
+        if args.spreadsheet and file_format != "csv":
+            raise StackError("--spreadsheet is for CSV: leave it out, or --format csv")
+        if file_format == "csv":
+            write = _csv_writer(file, board, for_spreadsheet=args.spreadsheet)
+        else:
+            write = _json_writer(file, board)
         count = 0
         for count, entry in enumerate(every_item(read_page), start=1):
             write(entry)
@@ -97,13 +109,20 @@ def _archived(db: Database, name: str, token: str | None) -> Page[Entry]:
     return Page([entry for entry, _ in page.items], page.next_token)
 
 
-def _csv_writer(file: TextIO, board: Board) -> Callable[[Entry], object]:
+def _csv_writer(file: TextIO, board: Board, *, for_spreadsheet: bool) -> Callable[[Entry], object]:
     rows = csv.writer(file, lineterminator="\n")
-    rows.writerow(["participantId", *score_columns(board), "achievedAt", "displayName", "metadataJson"])
+    last_columns = [ESCAPED_COLUMN] if for_spreadsheet else []
+    header = ["participantId", *score_columns(board), "achievedAt", "displayName", "metadataJson"]
+    rows.writerow(header + last_columns)
 
     def write(entry: Entry) -> None:
-        texts = [entry.display_name or "", entry.metadata or ""]
-        rows.writerow([entry.participant_id, *_score(board, entry), _instant(entry), *texts])
+        texts = {
+            "participantId": entry.participant_id,
+            "displayName": entry.display_name or "",
+            "metadataJson": entry.metadata or "",
+        }
+        participant, *others = (escaped(texts) if for_spreadsheet else texts).values()
+        rows.writerow([participant, *_score(board, entry), _instant(entry), *others])
 
     return write
 

@@ -7,24 +7,26 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from enum import Enum
 from pathlib import Path
 from typing import BinaryIO, TextIO, TypeVar
 
 from core.boards import Boards
-from core.domain.board import ComponentInput, define_board
 from core.domain.errors import InvalidInput, LeaderboardExists, LeaderboardNotFound
-from core.domain.model import Board, ScoreKind, ScorePolicy, SortOrder, TieBreak
-from local.console import progress
+from core.domain.model import Board
+from local.commands.import_options import add_options
+from local.console import plain_console, progress
 from local.errors import StackError
-from local.importing.input_file import Columns, Format, InputFile
+from local.importing.board import BoardOptions, check_board, new_board
+from local.importing.checkpoint import Checkpoint
+from local.importing.input_file import FileOptions, Format, InputFile, shown_columns
+from local.importing.preview import preview
+from local.importing.read_rows import Columns, DefaultTimes, Reading, RowReader
 from local.importing.report import Report, refusal_writer
 from local.importing.run import import_rows
-from local.stack.target import add_target, opened
+from local.stack.target import Stack, opened
 
-E = TypeVar("E", bound=Enum)
 T = TypeVar("T")
 
 
@@ -32,99 +34,94 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     """Add the `import` command."""
     parser = subparsers.add_parser(
         "import",
-        help="submit the rows of a CSV or JSON Lines file",
-        description="Submits every row of a CSV or JSON Lines file to a board. Running the same import again "
-        "changes nothing, whatever the policy and wherever the first run ended: each entry stores the number "
-        "of the last row applied to it. Exit codes: 0 every row was imported; 1 some were refused; 2 the "
-        "import could not run, or stopped.",
+        help="submit the rows of a CSV, JSON Lines or JSON file",
+        description="Submits every row of a file to a board. Running the same import again changes nothing, "
+        "whatever the policy and wherever the first run ended: each entry stores the number of the last row "
+        "applied to it. Ids are tidied: no blanks around them, nothing invisible, Unicode's form NFC. Exit "
+        "codes: 0 every row was imported; 1 some were refused; 2 the import could not run, or stopped.",
         epilog="To import refused rows, correct the file that --refused wrote and import that one. A changed "
         "file is a new source, and all of its rows are submitted. To import a file again after rows were "
         "appended to it, use the same --source NAME each time.",
     )
-    parser.add_argument("file", metavar="FILE", help="CSV with a header, or JSON Lines; - for standard input")
-    parser.add_argument("--board", required=True, metavar="ID", help="the board's id")
-    parser.add_argument("--format", choices=["csv", "jsonl"], help="default: by FILE's name, else csv")
-    parser.add_argument("--source", metavar="NAME", help="the source's name; default: a hash of the file")
-    parser.add_argument(
-        "--refused", type=Path, metavar="FILE", help="write every refused row and the reason to a file"
-    )
-    parser.add_argument("--workers", type=_workers, default=8, metavar="N", help="threads; default: 8")
-
-    columns = parser.add_argument_group("columns", "Default: named as the fields of the GraphQL input.")
-    columns.add_argument("--participant", default="participantId", metavar="COL")
-    columns.add_argument(
-        "--score",
-        type=_list_of(str),
-        default=["score"],
-        metavar="COL[,COL...]",
-        help="one for each component; in JSON Lines a single one may hold a list",
-    )
-    columns.add_argument(
-        "--achieved-at", metavar="COL", help="times with a UTC offset; if blank, when FILE was last modified"
-    )
-    columns.add_argument("--display-name", metavar="COL")
-    columns.add_argument(
-        "--metadata",
-        type=_list_of(str),
-        metavar="COL[,COL...]",
-        help="stored as one JSON object; a column metadataJson is stored as it is",
-    )
-
-    board = parser.add_argument_group(
-        "creating the board", "Lists have one item a component, or one item for all."
-    )
-    board.add_argument("--create", action="store_true", help="create the board if it does not exist")
-    board.add_argument("--title")
-    board.add_argument(
-        "--kind", type=_list_of(_member(ScoreKind)), default=[ScoreKind.INTEGER], help=_names(ScoreKind)
-    )
-    board.add_argument(
-        "--order", type=_list_of(_member(SortOrder)), default=[SortOrder.DESCENDING], help=_names(SortOrder)
-    )
-    board.add_argument("--decimals", type=_list_of(int), default=[None])
-    board.add_argument(
-        "--policy", type=_member(ScorePolicy), default=ScorePolicy.BEST, help=_names(ScorePolicy)
-    )
-    board.add_argument(
-        "--tie-break", type=_member(TieBreak), default=TieBreak.EARLIEST, help=_names(TieBreak)
-    )
-    add_target(parser)
-    parser.set_defaults(func=run)
+    add_options(parser)
+    parser.set_defaults(func=run, when_interrupted="to resume")
 
 
 def run(args: argparse.Namespace) -> int:
     """Import a file and print what became of its rows; return the exit code.
 
     Raises:
-        StackError: the file cannot be read or lacks a column, there is no such board, or the import stopped.
+        StackError: the file cannot be read or lacks a column, a cell can be read in two ways, there is no
+            such board or it differs from the options, or the import stopped.
     """
     with contextlib.ExitStack() as stack:
         stream, written_at = _open_input(stack, args.file)
-        file = InputFile(stream, args.format or _format_of(args.file))
+        file = InputFile(stream, _file_options(args), [args.participant, *args.score])
         header = file.header()
         columns = _columns(args, file.format, header)
-        db, boards, *_ = stack.enter_context(opened(args, creates=args.create))
-        board = _board(boards, args)
+        opened_stack = _open_stack(stack, args)
+        board, exists = _board(opened_stack and opened_stack.boards, args)
         _check_components(board, columns, file.format)
+        reader = RowReader(file, columns, _reading(args), board, DefaultTimes(board, written_at))
+        how = reader.reading.described() | {"encoding": args.encoding, "separator": args.separator}
+        how["columns"] = [columns.participant, *columns.score]
+        checkpoint = None
+        if opened_stack is not None and exists:
+            checkpoint = Checkpoint(opened_stack.db, board, _source(args, reader))
+            checkpoint.check_reading(how)
+        reader.survey()
+        if opened_stack is None or args.dry_run:
+            return _dry_run(reader)
+        if checkpoint is None:
+            board = _create(opened_stack.boards, board)
+            reader.board = board
+            checkpoint = Checkpoint(opened_stack.db, board, _source(args, reader))
+        if args.source is None and checkpoint.default_time is not None:
+            reader.times.last_time = (
+                checkpoint.default_time
+            )  # of the same content: a copy's rows are no later
         report = Report()
         if args.refused is not None:
-            refused_file = _open_refused(stack, args.refused, args.file)
-            report = Report(refusal_writer(refused_file, file.format, header))
+            named_header = None if args.no_header else header
+            refused_file = _open_refused(stack, args)
+            report = Report(refusal_writer(refused_file, file.format, named_header, file.separator))
+        checkpoint.begin(how, reader.times.last_time)
         try:
             with progress(f"importing {args.file}", file.size) as show:
                 import_rows(
-                    db,
+                    opened_stack.db,
                     board,
-                    file.rows(columns, written_at),
+                    reader.rows(),
                     report,
-                    source=_hash(args.source) if args.source else file.source(columns),
+                    checkpoint,
                     workers=args.workers,
                     show_progress=lambda: show(file.position),
                 )
         finally:
-            for line in report.lines():
-                _print(line)
+            _print_report(reader, report)
     return 1 if report.refused else 0
+
+
+def _dry_run(reader: RowReader) -> int:
+    """Print what an import would do; return its exit code."""
+    report = Report(dry_run=True)
+    table = preview(reader.board, reader.rows(), report, datetime.now(UTC))
+    plain_console().print(table)
+    _print("dry run: nothing was stored")
+    _print_report(reader, report)
+    return 1 if report.refused else 0
+
+
+def _print_report(reader: RowReader, report: Report) -> None:
+    for line in (reader.file.description, *report.lines(), *reader.tidy.lines()):
+        _print(line)
+
+
+def _open_stack(stack: contextlib.ExitStack, args: argparse.Namespace) -> Stack | None:
+    """Open the stack; None for a dry run that would create a local one."""
+    if args.dry_run and args.create and args.stack is None and not args.data.exists():
+        return None
+    return stack.enter_context(opened(args, creates=args.create and not args.dry_run))
 
 
 def _open_input(stack: contextlib.ExitStack, name: str) -> tuple[BinaryIO, datetime]:
@@ -141,13 +138,39 @@ def _open_input(stack: contextlib.ExitStack, name: str) -> tuple[BinaryIO, datet
     return copy, now
 
 
-def _open_refused(stack: contextlib.ExitStack, path: Path, name: str) -> TextIO:
+def _open_refused(stack: contextlib.ExitStack, args: argparse.Namespace) -> TextIO:
+    """Open the file of refused rows, in the encoding that was named for the file itself."""
+    path, name = args.refused, args.file
+    encoding, errors = (args.encoding, "backslashreplace") if args.encoding else ("utf-8", "surrogateescape")
     try:
         if path.exists() and Path(name).exists() and path.samefile(name):
             raise StackError(f"--refused {path} is the file to import; name another")
-        return stack.enter_context(path.open("w", encoding="utf-8", errors="surrogateescape", newline=""))
+        file: TextIO = stack.enter_context(path.open("w", encoding=encoding, errors=errors, newline=""))
     except OSError as error:
         raise StackError(f"cannot write {path}: {error.strerror}") from None
+    return file
+
+
+def _file_options(args: argparse.Namespace) -> FileOptions:
+    return FileOptions(
+        format=args.format or _format_of(args.file),
+        encoding=args.encoding,
+        separator=args.separator,
+        comment=args.comment,
+        no_header=args.no_header,
+        items=args.items,
+    )
+
+
+def _reading(args: argparse.Namespace) -> Reading:
+    return Reading(
+        decimal=args.decimal,
+        time_zone=args.time_zone,
+        add_gaps=args.gaps == "add",
+        gaps_by=args.gaps_by,
+        where=tuple(args.where),
+        skip_values=tuple(args.skip_value),
+    )
 
 
 def _columns(args: argparse.Namespace, file_format: Format, header: Sequence[str]) -> Columns:
@@ -168,98 +191,76 @@ def _columns(args: argparse.Namespace, file_format: Format, header: Sequence[str
         achieved_at=optional(args.achieved_at, "achievedAt", "achievedAt"),
         display_name=optional(args.display_name, "displayName", "displayName"),
         metadata=tuple(optional(args.metadata, "metadata", ["metadata"]) or ()),
-        metadata_json="metadataJson" if file_format == "jsonl" or "metadataJson" in header else None,
+        metadata_json="metadataJson" if file_format != "csv" or "metadataJson" in header else None,
     )
     required = [columns.participant, *columns.score]
     if file_format == "csv":  # a JSON object may omit optional names
         required += [name for name in (columns.achieved_at, columns.display_name) if name is not None]
         required += columns.metadata
+    required += [name for name, _ in args.where]
+    required += [args.gaps_by] if args.gaps_by is not None else []
     for name in required:
-        if header.count(name) != 1:
-            problem = "more than one column" if name in header else "no column"
-            raise StackError(f"{args.file} has {problem} {name!r}; its columns: {', '.join(header)}")
+        count = header.count(name if file_format == "csv" or name in header else name.partition(".")[0])
+        if count != 1:
+            problem = "more than one column" if count else "no column"
+            raise StackError(f"{args.file} has {problem} {name!r}; its columns: {shown_columns(header)}")
     return columns
 
 
-def _board(boards: Boards, args: argparse.Namespace) -> Board:
-    """Return the board; create it if it does not exist and --create is given."""
+def _board(boards: Boards | None, args: argparse.Namespace) -> tuple[Board, bool]:
+    """Return the board and whether it exists; one that does not exist is defined if --create is given."""
+    names = ("score", "create", "title", "kind", "order", "decimals", "policy", "tie_break")
+    options = BoardOptions(args.board, **{name: getattr(args, name) for name in names})
+    now = datetime.now(UTC)
     try:
         try:
+            if boards is None:
+                return new_board(options, now), False
             board = boards.get(args.board)
         except LeaderboardNotFound as error:
             if not args.create:
                 raise StackError(f"{error}; --create creates it, see leaderboard import --help") from None
-            board = boards.create(_new_board(args))
-    except (InvalidInput, LeaderboardExists) as error:
+            return new_board(options, now), False
+        check_board(board, options, now)
+    except InvalidInput as error:
         raise StackError(f"board {args.board!r}: {error}") from None
-    return board
+    return board, True
+
+
+def _create(boards: Boards, board: Board) -> Board:
+    try:
+        return boards.create(board)
+    except (InvalidInput, LeaderboardExists) as error:
+        raise StackError(f"board {board.id!r}: {error}") from None
 
 
 def _check_components(board: Board, columns: Columns, file_format: Format) -> None:
     names = [component.name for component in board.components]
-    may_hold_list = file_format == "jsonl" and len(columns.score) == 1
+    may_hold_list = file_format != "csv" and len(columns.score) == 1
     if len(columns.score) != len(names) and not may_hold_list:
         raise StackError(
             f"board {board.id!r} has {len(names)} component(s), {', '.join(names)}: "
             "name one column for each with --score"
         )
+    if sorted(columns.score) == sorted(names) and list(columns.score) != names:
+        raise StackError(
+            f"--score names the columns in another order than board {board.id!r}: {','.join(names)}"
+        )
 
 
-def _new_board(args: argparse.Namespace) -> Board:
-    lists = {"score": args.score, "kind": args.kind, "order": args.order, "decimals": args.decimals}
-    size = max(map(len, lists.values()))
-    for option, values in lists.items():
-        if len(values) not in (1, size):
-            raise StackError(f"--{option} has {len(values)} items for {size} components: give one, or {size}")
-    names, kinds, orders, decimals = (values * (size // len(values)) for values in lists.values())
-    if len(args.score) < size:  # one column with lists
-        names = [f"{name} {place}" for place, name in enumerate(names, start=1)]
-    return define_board(
-        id=args.board,
-        title=args.title,
-        components=[
-            ComponentInput(name=name, kind=kind, order=order, decimals=places)
-            for name, kind, order, places in zip(names, kinds, orders, decimals, strict=True)
-        ],
-        policy=args.policy,
-        tie_break=args.tie_break,
-        now=datetime.now(UTC),
-    )
+def _source(args: argparse.Namespace, reader: RowReader) -> str:
+    """Return a name for what the file adds to a board: its own, or that of its content, columns and rows."""
+    if args.source:
+        return hashlib.sha256(args.source.encode(errors="surrogateescape")).hexdigest()[:16]
+    where = [reader.reading.where] if reader.reading.where else []
+    return reader.file.digest(reader.columns.participant, reader.columns.score, *where)
 
 
 def _format_of(name: str) -> Format:
-    return "jsonl" if Path(name).suffix.lower() in {".jsonl", ".ndjson"} else "csv"
-
-
-def _hash(name: str) -> str:
-    return hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:16]
-
-
-def _list_of(read: Callable[[str], T]) -> Callable[[str], list[T]]:
-    def values(text: str) -> list[T]:
-        return [read(item.strip()) for item in text.split(",")]
-
-    return values
-
-
-def _member(enum: type[E]) -> Callable[[str], E]:
-    def member(text: str) -> E:
-        try:
-            return enum(text.upper())
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"must be one of {_names(enum)}, not {text!r}") from None
-
-    return member
-
-
-def _names(enum: type[Enum]) -> str:
-    return ", ".join(member.value for member in enum)
-
-
-def _workers(text: str) -> int:
-    if text.isdecimal() and 1 <= int(text) <= 64:
-        return int(text)
-    raise argparse.ArgumentTypeError("must be from 1 to 64")
+    suffix = Path(name).suffix.lower()
+    if suffix in {".jsonl", ".ndjson"}:
+        return "jsonl"
+    return "json" if suffix == ".json" else "csv"
 
 
 def _print(line: str) -> None:

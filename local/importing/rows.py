@@ -1,4 +1,4 @@
-"""The rows of an import: submitted, or refused with a reason."""
+"""The rows of an import: submitted, refused with a reason, or left out by the user's choice."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,3 +25,10 @@ class Refusal:
     field: str
     rule: str
     raw: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A row that the user's options leave out, and by which of them."""
+
+    option: str

@@ -8,7 +8,7 @@ from core.storage.database import Database
 from local.errors import StackError
 from local.importing.checkpoint import Checkpoint
 from local.importing.report import Report
-from local.importing.rows import Refusal, Row
+from local.importing.rows import LeftOut, Refusal, Row
 from local.importing.submit import ImportStoppedError, submit_rows
 
 _ROWS_BETWEEN_PROGRESS = 100
@@ -17,10 +17,10 @@ _ROWS_BETWEEN_PROGRESS = 100
 def import_rows(
     db: Database,
     board: Board,
-    rows: Iterable[Row | Refusal],
+    rows: Iterable[Row | Refusal | LeftOut],
     report: Report,
+    checkpoint: Checkpoint,
     *,
-    source: str,
     workers: int,
     show_progress: Callable[[], object] = lambda: None,
 ) -> None:
@@ -29,7 +29,6 @@ def import_rows(
     Raises:
         StackError: a row failed for a reason that may pass. Run the same import again to resume it.
     """
-    checkpoint = Checkpoint(db, board, source)
 
     def unsettled() -> Iterator[Row]:
         for count, row in enumerate(rows):
@@ -37,6 +36,8 @@ def import_rows(
                 show_progress()
             if isinstance(row, Refusal):
                 report.refuse(row)
+            elif isinstance(row, LeftOut):
+                report.leave_out(row)
             elif checkpoint.is_done(row.number):
                 report.skip()
             else:
@@ -48,9 +49,9 @@ def import_rows(
         checkpoint.settle(row.number, refused=isinstance(outcome, LeaderboardError))
 
     try:
-        submit_rows(db, board, unsettled(), source=source, workers=workers, settle=settle)
+        submit_rows(db, board, unsettled(), source=checkpoint.source, workers=workers, settle=settle)
     except ImportStoppedError as stop:
         raise StackError(
             f"the import stopped at line {stop.number}: {stop.cause}; run the same import again to resume it"
         ) from stop
-    checkpoint.delete()
+    checkpoint.finish(changed=report.accepted + report.kept + report.repeated > 0)

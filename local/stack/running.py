@@ -35,7 +35,7 @@ def find_running(folder: Path) -> RunningStack | None:
     """Return the stack that runs on a data folder; the record of a killed one is ignored."""
     try:
         running = RunningStack(**json.loads((folder / _RECORD).read_text()))
-    except (FileNotFoundError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError):
         return None
     return running if running.is_running() else None
 

@@ -123,6 +123,11 @@ class StreamReader:
                 raise StackError("the running stack counts no submissions; its terminal shows the error")
             time.sleep(_IDLE_SECONDS)
 
+    def oldest_uncounted(self) -> datetime | None:
+        """Return when the oldest record that no reader has counted was written; None if there is none."""
+        record = self._first_uncounted()
+        return record["dynamodb"]["ApproximateCreationDateTime"] if record else None
+
     def _first_uncounted(self) -> "RecordTypeDef | None":
         self._describe()
         for shard in self._shards:

@@ -12,7 +12,7 @@ from core.records.audit import AuditContext
 from core.storage.database import Database
 from resolvers.request.auth import Caller, Role
 from resolvers.request.hub import Events, Hub, Reader
-from resolvers.request.rank_loader import RankLoader, rank_loader
+from resolvers.request.rank_loader import RankLoader, Totals, rank_loader
 from resolvers.request.workers import SHARED, SubmissionWorkers
 
 T = TypeVar("T")
@@ -32,12 +32,14 @@ class Context:
     submissions: SubmissionWorkers = SHARED
     reader: Reader | None = None
     acknowledge: Callable[[], Awaitable[None]] | None = None
+    totals: Totals = field(init=False)
     ranks: RankLoader = field(init=False)
 
     def __post_init__(self) -> None:
         if self.caller.role is not Role.ADMIN:
             self.boards = self.boards.for_clients()
-        self.ranks = rank_loader(self.db)
+        self.totals = Totals(self.db)
+        self.ranks = rank_loader(self.db, self.totals)
 
     def now(self) -> datetime:
         """Return the present time in UTC."""

@@ -54,7 +54,7 @@ def describe_exception(error: Exception) -> tuple[str, str]:
 
 
 def log_unexpected(errors: Iterable[GraphQLError]) -> None:
-    """Log each unexpected error with its traceback, and no refusals.
+    """Log each unexpected error with its traceback; refusals are not logged.
 
     An error that many fields report, such as the ranks of a page, is logged once.
     """
@@ -68,7 +68,7 @@ def log_unexpected(errors: Iterable[GraphQLError]) -> None:
 
 
 class ErrorsOverSockets(SchemaExtension):
-    """Describes errors over graphql-transport-ws, where Strawberry writes them: the type is an extension."""
+    """Describes errors over graphql-transport-ws, with their `errorType` among Strawberry's extensions."""
 
     def on_stream_result(self, result: StreamExecutionResult) -> Iterator[None]:
         """Replace the errors of one message."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from graphql import FieldNode, FragmentSpreadNode, InlineFragmentNode
+from graphql import FieldNode, FragmentSpreadNode, InlineFragmentNode, OperationType
 from strawberry.types.nodes import convert_directives
 from strawberry.utils.str_converters import to_camel_case
 
@@ -16,6 +16,11 @@ T = TypeVar("T")
 def is_selected(info: Info, name: str) -> bool:
     """Return whether a subfield of the present field is selected, in fragments too."""
     return any(node.name.value == name for node in _selected(info))
+
+
+def in_query(info: Info) -> bool:
+    """Return whether the request is a query: nothing changes between its fields."""
+    return info._raw_info.operation.operation is OperationType.QUERY
 
 
 def as_selected(info: Info, value: T) -> T:

@@ -26,6 +26,7 @@ from resolvers.request.arguments import (
     or_default,
 )
 from resolvers.request.context import Info
+from resolvers.request.selection import in_query
 from resolvers.request.workers import run_operation
 from resolvers.types.archive import ArchiveConnection
 from resolvers.types.entry import Entry, EntryConnection
@@ -81,6 +82,9 @@ class Leaderboard:
     @strawberry.field(description="How many entries the board has.")
     async def size(self, info: Info, period: Period = UNSET) -> int:
         """Return the number of entries."""
+        if in_query(info):
+            key = resolve_period(self.board, given(period), info.context.now())
+            return await info.context.totals.read(self.board, key)
         return await self._read(info, period, queries.size)
 
     @strawberry.field(description="The best entries, at most 100.")

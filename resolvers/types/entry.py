@@ -13,7 +13,7 @@ from resolvers.request.arguments import DEFAULT_PAGE, Limit, NextToken, given, o
 from resolvers.request.context import Info
 from resolvers.request.rank_loader import RankRequest
 from resolvers.request.scalars import AWSJSON
-from resolvers.request.selection import is_selected
+from resolvers.request.selection import in_query, is_selected
 from resolvers.request.workers import run_operation
 from resolvers.types.rank import Rank
 from resolvers.types.score import Score
@@ -91,6 +91,7 @@ class Entry:
                 self.source,
                 or_default(strategy, model.RankStrategy.AUTO),
                 position=is_selected(info, "position"),
+                in_query=in_query(info),
             )
         )
         return Rank.of(rank) if rank else None

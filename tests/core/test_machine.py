@@ -185,6 +185,17 @@ class BoardMachine(RuleBasedStateMachine):
             self.twin.hide(participant)
         self._stream.deliver(cuts)
 
+    @rule(
+        participant=participants,
+        score=scores,
+        at=st.none() | st.integers(0, 3),
+        cuts=st.lists(st.integers(1, 8), max_size=3),
+    )
+    def correct(self, participant: str, score: tuple[int, ...], at: int | None, cuts: Sequence[int]) -> None:
+        """To any score, up or down, whatever the policy; hidden or not."""
+        self.twin.correct(participant, *score[: len(self.twin.board.components)], at=at)
+        self._stream.deliver(cuts)
+
     @rule(participant=participants, at=st.integers(0, 3))
     def forget(self, participant: str, at: int) -> None:
         """Forgotten on every board, also on those of earlier examples."""

@@ -103,13 +103,13 @@ def describe_alarms() -> None:
 
 
 def _left_out(alarm: dict[str, Any]) -> str:
-    plain = "".join(
-        f"<{name}>{escape(str(alarm[name]))}</{name}>"
-        for name in ("AlarmDescription", "Statistic", "Period", "TreatMissingData")
-    )
+    names = ["AlarmDescription", "TreatMissingData"]
+    if alarm["MetricName"]:  # else its metrics are queries, with periods of their own
+        names += ["Period", "ExtendedStatistic" if alarm["ExtendedStatistic"] else "Statistic"]
+    plain = "".join(f"<{name}>{escape(str(alarm[name]))}</{name}>" for name in names)
     dimensions = "".join(
-        f"<member><Name>{one['Name']}</Name><Value>{one['Value']}</Value></member>"
-        for one in alarm["Dimensions"]
+        f"<member><Name>{dimension['Name']}</Name><Value>{dimension['Value']}</Value></member>"
+        for dimension in alarm["Dimensions"]
     )
     enabled = str(alarm["ActionsEnabled"]).lower()
     return f"{plain}<ActionsEnabled>{enabled}</ActionsEnabled><Dimensions>{dimensions}</Dimensions>"

@@ -184,6 +184,11 @@ WRITES = [
     ),
     _signed("hide", 'hideEntry(leaderboardId: "race", participantId: "driver-10", reason: "R") { hidden }'),
     _signed("restore", 'restoreEntry(leaderboardId: "race", participantId: "driver-10") { hidden }'),
+    _signed(
+        "correct",
+        """correctEntry(input: {leaderboardId: "race", participantId: "driver-10", score: "1", reason: "R"})
+          { period score { value } rank { rank } }""",
+    ),
     _signed("hide nobody", 'hideEntry(leaderboardId: "race", participantId: "nobody") { hidden }'),
     _signed("forget nobody", 'forgetParticipant(id: "nobody") { id entriesRemoved }'),
     _signed("close", 'closeLeaderboard(id: "race") { closed }'),

@@ -41,6 +41,10 @@ CHANGED = """
   query_depth_limit      = 12
   resolver_count_limit   = 5000
   stream                 = { batch_window = 1 }
+  notify_max_concurrency = 3
+  on_demand_ceilings     = { records = { read = 1000, write = 1000 } }
+  alarm_thresholds       = { latency_ms = 500 }
+  budget                 = { usd_a_month = 20, emails = ["ops@example.com"] }
 """
 # Planned and not applied: the emulator has no autoscaling.
 PROVISIONED = """
@@ -65,6 +69,8 @@ module "beside" {
   http                = { authorization = "AWS_IAM" }
   tracing             = true
   waf_rate_limit      = 1000
+  provisioned_concurrency = { http = 1 }
+  on_demand_ceilings  = { scores = { read = 1000, write = 1000 } }
   architecture        = "x86_64"
   tags                = { team = "games" }
   api_keys            = { web = 30 }

@@ -39,6 +39,7 @@ from tests.support.twin import NOW, Twin, submit_to
 
 ROOT = Path(__file__).parents[2]
 INFRA = ROOT / "infra"
+P02 = 'leaderboardId: "board", participantId: "p02"'
 
 Used = dict[str, dict[str, set[str]]]  # role -> table or index -> actions
 
@@ -103,6 +104,7 @@ def test_the_api_needs_all_that_it_may_do(db: Database, boards: Boards, used: Us
         'updateEntry(input: {leaderboardId: "board", participantId: "p02", displayName: "P"}) { hidden }',
         'hideEntry(leaderboardId: "board", participantId: "p02", reason: "R") { hidden }',
         'restoreEntry(leaderboardId: "board", participantId: "p02") { hidden }',
+        f'correctEntry(input: {{{P02}, score: "1", reason: "R"}}) {{ period }}',
         'removeEntry(leaderboardId: "board", participantId: "p02") { hidden }',
         'removeEntry(leaderboardId: "TRANSACTIONAL", participantId: "p02") { hidden }',
         'archiveLeaderboard(leaderboardId: "board", limit: 1) { id }',

@@ -115,6 +115,35 @@ def test_writes_return_what_the_local_server_returns(api: Api, appsync: AppSync)
         assert comparable(api.ask(entry)) == comparable(appsync.ask(entry))
 
 
+def test_corrections_return_what_the_local_server_returns(api: Api, appsync: AppSync) -> None:
+    """Down under BEST, with the place among ties; refused alike, and to all but admins."""
+    correct = """mutation ($input: CorrectEntryInput!) { correctEntry(input: $input) {
+      leaderboardId period participant { id displayName } score { display } submissions achievedAt
+      rank(strategy: INDEX) { rank position } } }"""
+    down = {"participantId": "p07", "score": ["2"], "reason": "R", "achievedAt": "2026-01-01T00:00:00Z"}
+    for changes, place in (({}, {"rank": 2, "position": 2}), ({"score": "1"}, {"rank": 4, "position": 4})):
+        local = comparable(api.ask(correct, input={"leaderboardId": "board", **down, **changes}))
+        remote = comparable(appsync.ask(correct, input={"leaderboardId": "other", **down, **changes}))
+        (one,) = local["data"]["correctEntry"]
+        assert one["rank"] == place
+        one["leaderboardId"] = "other"
+        assert local == remote
+    for changes, error in (
+        ({"participantId": "nobody"}, "EntryNotFound"),
+        ({"score": "x"}, "InvalidScore"),
+        ({"period": "daily"}, "InvalidInput"),
+        ({"reason": ""}, "InvalidInput"),
+    ):
+        given = {"leaderboardId": "board", **down, **changes}
+        refused = comparable(api.ask(correct, input=given))
+        assert refused == comparable(appsync.ask(correct, input=given))
+        assert refused["errors"][0]["errorType"] == error
+    given = {"leaderboardId": "board", **down}
+    assert api.refusal(correct, key="public", input=given)[0] == "Unauthorized"
+    (refusal,) = appsync.ask(correct, identity=None, input=given)["errors"]
+    assert refusal["errorType"] == "Unauthorized"
+
+
 def test_refusals_have_an_error_type(api: Api, appsync: AppSync) -> None:
     refused = {"leaderboardId": "board", "participantId": "p", "score": ["much"]}
     assert comparable(api.ask(SUBMIT, input=refused)) == comparable(appsync.ask(SUBMIT, input=refused))

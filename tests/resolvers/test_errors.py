@@ -27,6 +27,7 @@ MUTATIONS = {
     "removeEntry": 'removeEntry(leaderboardId: "board", participantId: "a") { period }',
     "hideEntry": 'hideEntry(leaderboardId: "board", participantId: "a") { period }',
     "restoreEntry": 'restoreEntry(leaderboardId: "board", participantId: "a") { period }',
+    "correctEntry": f'correctEntry(input: {{{SCORE}, reason: "R"}}) {{ period }}',
     "forgetParticipant": 'forgetParticipant(id: "a") { id }',
     "archiveLeaderboard": 'archiveLeaderboard(leaderboardId: "board", limit: 1000000) { id }',
     "publishRankBucketChange": f'publishRankBucketChange(input: {{{EVENT}, participantId: "a", bucket: "b", '

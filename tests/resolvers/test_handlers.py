@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import json
 import logging
+import random
 import socket
 import subprocess
 import sys
@@ -432,6 +433,23 @@ def test_a_forged_event_is_refused(
         with pytest.raises(PermissionError, match="API"):
             load(name).handler(event, CONTEXT)
     assert api.ask('{ leaderboard(id: "new") { id } }')["data"] == {"leaderboard": None}
+
+
+@pytest.mark.parametrize("name", ["api_handler", "http_handler"])
+def test_instances_of_one_snapshot_draw_different_numbers(
+    load: Load, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    hooks: list[Callable[[], None]] = []
+    runtime = SimpleNamespace(register_after_restore=hooks.append)
+    monkeypatch.setitem(sys.modules, "snapshot_restore_py", runtime)
+    load(name)
+    drawn = []
+    for _ in range(2):
+        random.seed(7)
+        for hook in hooks:
+            hook()
+        drawn.append(random.random())
+    assert drawn[0] != drawn[1]
 
 
 @pytest.mark.parametrize(

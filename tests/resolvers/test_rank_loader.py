@@ -1,7 +1,9 @@
 """Batched ranks: one core call for a page, however many entries it has."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import Context
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -33,9 +35,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         strategy: RankStrategy,
         *,
         positions: bool,
+        total: int | None = None,
     ) -> list[Rank | None]:
         calls.append(sorted(entry.participant_id for entry in entries))
-        return rank_for_real(db, board, period, entries, strategy, positions=positions)
+        return rank_for_real(db, board, period, entries, strategy, positions=positions, total=total)
 
     monkeypatch.setattr(ranks, "rank_entries", rank_entries)
     return calls
@@ -112,3 +115,34 @@ def test_a_hidden_entry_has_no_rank(api: Api, db: Database, boards: Boards) -> N
     )
     assert board["entry"] == {"hidden": True, "score": {"value": ["1"]}, "rank": None}
     assert board["other"] == {"hidden": False, "rank": {"rank": 1}}
+
+
+def test_size_and_totals_of_one_answer_agree_while_entries_are_counted(
+    api: Api, db: Database, boards: Boards, drain: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before each call that ranks, one more entry is counted. The next answer shows them all."""
+    api.board()
+    for participant, score in {"a": "3", "b": "2", "c": "1"}.items():
+        api.submit(participant, score)
+    drain()
+    rank_for_real = ranks.rank_entries
+    added: list[str] = []
+
+    def rank_entries(*args: Any, **kwargs: Any) -> list[Rank | None]:
+        added.append(f"new{len(added)}")
+        submission = Submission(added[-1], ["0"])
+        Context().run(submit_score, db, boards.get("board"), submission, now=datetime.now(UTC))
+        Context().run(drain)
+        return rank_for_real(*args, **kwargs)
+
+    monkeypatch.setattr(ranks, "rank_entries", rank_entries)
+    for expected in (3, 5):
+        board = api.data(
+            """{ leaderboard(id: "board") {
+              size
+              top(limit: 2) { rank(strategy: INDEX) { total } }
+              entry(participantId: "b") { rank(strategy: TREE) { total percentile } }
+            } }"""
+        )
+        totals = [entry["rank"]["total"] for entry in [*board["top"], board["entry"]]]
+        assert totals == [board["size"]] * 3 == [expected] * 3

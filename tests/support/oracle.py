@@ -5,7 +5,7 @@ are scaled integers, and entries are compared component by component.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
 from functools import cmp_to_key
@@ -86,6 +86,7 @@ class Oracle:
     entries: dict[str, Standing] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
     removed: dict[str, datetime] = field(default_factory=dict)
+    previous: dict[str, Standing] = field(default_factory=dict)  # under SUM, before the last submission
 
     # Writes
 
@@ -106,14 +107,30 @@ class Oracle:
         )
         if new is None:
             return False
+        if old is not None:
+            self.previous[participant] = old
         self.entries[participant] = new
         return True
 
     def remove(self, participant: str, at: datetime | None = None) -> Standing | None:
         self.hidden.discard(participant)
+        self.previous.pop(participant, None)
         if at is not None and participant in self.entries:
             self.removed[participant] = at
         return self.entries.pop(participant, None)
+
+    def correct(
+        self, participant: str, score: tuple[int, ...], achieved_at: datetime | None
+    ) -> Standing | None:
+        """Set a score, and when it was achieved if given; return the entry, None if there is none."""
+        old = self.entries.get(participant)
+        if old is None:
+            return None
+        new = replace(old, score=score, achieved_at=achieved_at or old.achieved_at)
+        if new != old:
+            self.previous.pop(participant, None)
+        self.entries[participant] = new
+        return new
 
     def _first(self, participant: str, score: tuple[int, ...], achieved_at: datetime) -> Standing:
         return Standing(participant, score, achieved_at)
@@ -124,7 +141,9 @@ class Oracle:
             if not all(low <= value <= high for value, (low, high) in zip(score, self.bounds, strict=True)):
                 raise OutOfBounds
             changes = score != old.score
-            achieved_at = max(achieved_at, old.achieved_at)
+            before = self.previous.get(old.participant)
+            back = before is not None and score == before.score
+            achieved_at = before.achieved_at if back and before else max(achieved_at, old.achieved_at)
         elif self.policy == "LATEST":
             changes = score != old.score and achieved_at >= old.achieved_at
         else:

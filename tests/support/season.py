@@ -128,7 +128,7 @@ class Season:
         twins = [self.twin(key) for key in keys]
         tried = [copy(twin.oracle) for twin in twins]
         for oracle in tried:
-            oracle.entries = dict(oracle.entries)
+            oracle.entries, oracle.previous = dict(oracle.entries), dict(oracle.previous)
         try:
             accepted = [oracle.submit(participant, score, at or now) for oracle in tried]
         except OutOfBounds:

@@ -1,6 +1,7 @@
 """A board in the database and its oracle: both are written to, and every read is compared."""
 
 import itertools
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -13,17 +14,20 @@ from core.archives.read import archive_entries
 from core.archives.write import begin_archive, write_archive
 from core.boards import Boards
 from core.counters.cache import CounterCache
+from core.domain import rank_key
 from core.domain.board import define_board
-from core.domain.errors import EntryRemoved, InvalidScore
-from core.domain.keys import standings_key
+from core.domain.entry_item import entry_key
+from core.domain.errors import EntryNotFound, EntryRemoved, InvalidScore
+from core.domain.keys import rank_shard, shard_of, standings_key
 from core.domain.model import Board, Entry, Page, Rank, RankStrategy, ScoreKind, SubmitResult
+from core.moderation.correct import correct_entry
 from core.moderation.forget import erase_from_archives, forget_participant
 from core.moderation.moderate import hide_entry, remove_entry, restore_entry
 from core.ranking.queries import around, entries, entries_of, entry, participant_entries, size, top
 from core.ranking.ranks import rank_entries
 from core.records.audit import AuditContext
 from core.records.jobs import Job, pending_jobs
-from core.storage.database import Database
+from core.storage.database import Database, batch_write
 from core.submissions.submit import Submission, submit_score
 from tests.support.oracle import Bucket, Oracle, OutOfBounds, Place, Removed, Standing
 
@@ -32,6 +36,7 @@ ALL_TIME = "all-time"
 ABSENT = "nobody"
 EXACT = (RankStrategy.INDEX, RankStrategy.TREE, RankStrategy.LADDER, RankStrategy.AUTO)
 LONG_AGO = AuditContext("tests", datetime(1970, 1, 1, tzinfo=UTC))  # a removal that holds no score back
+BY_OPERATOR = AuditContext("tests", NOW + timedelta(days=1), "wrong")
 YESTERDAY = NOW - timedelta(days=1)
 _numbers = itertools.count()
 
@@ -104,6 +109,32 @@ class Twin:
         restored = restore_entry(self.db, self.board, participant, LONG_AGO)
         assert not restored.hidden
         assert standing_of(restored) == self.oracle.entries[participant]
+
+    def correct(self, participant: str, *score: int, at: int | None = None) -> None:
+        """Correct a score, achieved `at` seconds after noon, or when the entry says."""
+        achieved_at = None if at is None else NOW + timedelta(seconds=at)
+        before = self.oracle.entries.get(participant)
+        expected = self.oracle.correct(participant, score, achieved_at)
+        changes = partial(
+            correct_entry,
+            self.db,
+            self.board,
+            participant,
+            written_score(self.board, score),
+            BY_OPERATOR,
+            achieved_at=achieved_at,
+            period=self.period,
+        )
+        if expected is None:
+            with pytest.raises(EntryNotFound):
+                changes()
+            return
+        old = entry(self.db, self.board, self.period, participant, lambda _: True)
+        (corrected,) = changes()
+        assert standing_of(corrected) == expected
+        assert corrected == entry(self.db, self.board, self.period, participant, lambda _: True)
+        assert old is not None
+        assert corrected.version == old.version + (expected != before)
 
     def forget(self, participant: str, at: int) -> None:
         """Forget a participant, `at` seconds after noon, in archives too."""
@@ -264,14 +295,42 @@ def submit_to(
         board,
         Submission(
             participant,
-            [
-                written(component.kind, value, component.decimals)
-                for component, value in zip(board.components, score, strict=True)
-            ],
+            written_score(board, score),
             achieved_at=achieved_at,
         ),
         now=NOW + timedelta(days=1),
     )
+
+
+def written_score(board: Board, score: Sequence[int]) -> list[str]:
+    """Return a score of scaled integers as a client writes it."""
+    return [
+        written(component.kind, value, component.decimals)
+        for component, value in zip(board.components, score, strict=True)
+    ]
+
+
+def put_entries(twin: Twin, scores: dict[str, int]) -> list[bytes]:
+    """Write entries as an import by other tools does; return their rank keys."""
+    keys = {one: rank_key.encode(twin.board, [score], NOW, one) for one, score in scores.items()}
+    puts: list[Any] = [
+        {
+            "PutRequest": {
+                "Item": {
+                    **entry_key(twin.board, ALL_TIME, one),
+                    "rank_key": {"B": key},
+                    "rank_shard": {"S": rank_shard(twin.standings, shard_of(twin.board, one))},
+                    "achieved_at": {"N": "1"},
+                    "written_at": {"N": str(time.time_ns() // 1_000_000)},
+                    "submissions": {"N": "1"},
+                    "version": {"N": "1"},
+                }
+            }
+        }
+        for one, key in keys.items()
+    ]
+    batch_write(twin.db, twin.db.tables.scores, puts)
+    return list(keys.values())
 
 
 def written(kind: ScoreKind, scaled: int, decimals: int) -> str:

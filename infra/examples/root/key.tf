@@ -32,6 +32,15 @@ resource "aws_kms_key" "leaderboard" {
           }
         }
       },
+      {
+        # Alarms publish to the encrypted topic.
+        Sid       = "Alarms"
+        Effect    = "Allow"
+        Principal = { Service = "cloudwatch.amazonaws.com" }
+        Action    = ["kms:Decrypt", "kms:GenerateDataKey*"]
+        Resource  = "*"
+        Condition = { StringEquals = { "aws:SourceAccount" = local.account } }
+      },
     ]
   })
 }

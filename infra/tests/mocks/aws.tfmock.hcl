@@ -39,3 +39,9 @@ mock_resource "aws_apigatewayv2_api" {
 mock_resource "aws_cloudwatch_log_group" {
   defaults = { arn = "arn:aws:logs:eu-west-1:123456789012:log-group:mock" }
 }
+mock_resource "aws_sns_topic" {
+  defaults = { arn = "arn:aws:sns:eu-west-1:123456789012:mock" }
+}
+mock_resource "aws_kms_key" {
+  defaults = { arn = "arn:aws:kms:eu-west-1:123456789012:key/mock" }
+}

@@ -10,8 +10,8 @@ from core.notifications.movers import record_movers
 from core.storage.database import metered
 from core.stream import process
 from core.tree.changes import read_change
-from tests.core.notifications.test_notifier import Scenario, make_scenario, put_entries
-from tests.support.twin import NOW, submit_to
+from tests.core.notifications.test_notifier import Scenario, make_scenario
+from tests.support.twin import NOW, put_entries, submit_to
 
 __all__ = ["make_scenario"]  # the fixture
 
@@ -32,7 +32,7 @@ class Spent:
 def start(make_scenario: Any, entries: int) -> Scenario:
     """A board with the default buckets: places 1, 3, 10 and 100, and 1, 10 and 50 percent."""
     scenario: Scenario = make_scenario(rank_buckets=None)
-    put_entries(scenario, {f"p{at}": 1000 + 10 * at for at in range(entries)})
+    put_entries(scenario.twin, {f"p{at}": 1000 + 10 * at for at in range(entries)})
     scenario.settle()
     return scenario
 

@@ -1,7 +1,6 @@
 """Who is notified of a new rank bucket, when, and what the event says; step by step against the oracle."""
 
 import random
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,10 +11,8 @@ import pytest
 
 from core import stream
 from core.boards import Boards
-from core.domain import rank_key
 from core.domain.board import define_board
-from core.domain.entry_item import entry_key
-from core.domain.keys import live_partition, rank_shard, shard_of
+from core.domain.keys import live_partition
 from core.domain.model import CounterMode, RankBucket, TieBreak
 from core.entries.edit import update_entry
 from core.moderation.forget import erase_from_archives, forget_participant
@@ -28,13 +25,13 @@ from core.ranking.queries import size
 from core.ranking.queries import top as best
 from core.records.audit import AuditContext
 from core.records.jobs import Job, pending_jobs
-from core.storage.database import Database, batch_write, metered
+from core.storage.database import Database, metered
 from core.stream import process
 from core.tree import shape
 from tests.support.audience import Audience, places
 from tests.support.deliveries import Records
 from tests.support.growing import Grower
-from tests.support.twin import ALL_TIME, NOW, Twin
+from tests.support.twin import ALL_TIME, NOW, Twin, put_entries
 
 OWN, OTHERS = RankChangeCause.OWN_SCORE, RankChangeCause.OTHERS
 BUCKETS = [
@@ -464,7 +461,7 @@ def test_a_burst_of_500_is_published_in_bounded_passes(
     scenario = make_scenario()
     chance = random.Random(5)
     for _ in range(2):  # all enter, then all move
-        keys = put_entries(scenario, {f"p{at}": chance.randrange(10**6) for at in range(500)})
+        keys = put_entries(scenario.twin, {f"p{at}": chance.randrange(10**6) for at in range(500)})
         scenario.count()
         passes = 0
         while passes == 0 or scenario.next_pass:
@@ -501,30 +498,6 @@ def test_a_boundary_that_moves_far_is_followed_pass_by_pass(
         f"p{number}" for number in range(50, 100)
     }
     scenario.check()
-
-
-def put_entries(scenario: Scenario, scores: dict[str, int]) -> list[bytes]:
-    """Write entries as an import by other tools does; return their rank keys."""
-    board, standings = scenario.twin.board, scenario.twin.standings
-    keys = {one: rank_key.encode(board, [score], NOW, one) for one, score in scores.items()}
-    puts: list[Any] = [
-        {
-            "PutRequest": {
-                "Item": {
-                    **entry_key(board, ALL_TIME, one),
-                    "rank_key": {"B": key},
-                    "rank_shard": {"S": rank_shard(standings, shard_of(board, one))},
-                    "achieved_at": {"N": "1"},
-                    "written_at": {"N": str(time.time_ns() // 1_000_000)},
-                    "submissions": {"N": "1"},
-                    "version": {"N": "1"},
-                }
-            }
-        }
-        for one, key in keys.items()
-    ]
-    batch_write(scenario.db, scenario.db.tables.scores, puts)
-    return list(keys.values())
 
 
 def test_after_an_outage_everyone_is_notified_of_where_they_are(make_scenario: Any) -> None:

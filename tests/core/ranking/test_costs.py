@@ -18,12 +18,12 @@ from core.counters.nodes import partitions
 from core.domain.board import ComponentInput
 from core.domain.model import CounterMode, Entry, Rank, RankStrategy
 from core.ranking import ladder, ranks
-from core.ranking.queries import entries, entry, top
+from core.ranking.queries import entries, entries_of, entry, top
 from core.storage.database import Database, metered
 from core.tree import shape
 from tests.support.graphql_api import Api
 from tests.support.growing import Grower
-from tests.support.twin import ALL_TIME, EXACT, NOW, Twin, submit_to
+from tests.support.twin import ALL_TIME, EXACT, NOW, Twin, put_entries, submit_to
 from tests.support.waves import counted_waves
 
 Drain = Callable[[], int]
@@ -237,6 +237,54 @@ def test_a_page_of_100_is_ranked_in_few_requests(db: Database, boards: Boards, d
     assert spent[LADDER].waves == [leaf]
     assert spent[AUTO].waves == [leaf]  # the ladder is warm
     assert spent[RankStrategy.APPROXIMATE].waves == []
+
+
+# Friends
+
+
+def rank_friends(twin: Twin, participants: Sequence[str]) -> None:
+    """Rank a hundred friends as a query does: their entries, then their ranks."""
+    found = entries_of(twin.db, twin.board, ALL_TIME, participants)
+    assert len(found) == 100
+    found_ranks = ranks.rank_entries(twin.db, twin.board, ALL_TIME, found, positions=False)
+    for one, rank in zip(found, found_ranks, strict=True):
+        place = twin.oracle.place(one.participant_id)
+        assert rank is not None
+        assert place is not None
+        assert (rank.rank, rank.percentile) == (place.rank, place.percentile)
+
+
+def test_a_hundred_friends_where_leaves_hold_one_score(db: Database, boards: Boards, drain: Drain) -> None:
+    """In the tree of a board of 1,000,000 entries and 3,000 scores, anywhere on it."""
+    twin = Twin.make(db, boards, components=bounded(2_999), expected_size=10**6)
+    scores = {f"p{number}": number for number in range(3_000)}
+    put_entries(twin, scores)
+    for participant, score in scores.items():
+        twin.oracle.submit(participant, (score,), NOW)
+    drain()
+    chosen = [f"p{number}" for number in range(0, 3_000, 30)]
+    rank_friends(twin, chosen)
+    db.cache(CounterCache).ladders.clear()
+    cold = spend(db, partial(rank_friends, twin, chosen))
+    assert cold.units <= 60
+    assert sum(map(len, cold.waves)) <= 20
+    assert spend(db, partial(rank_friends, twin, chosen)) == Spent(50, [["BatchGetItem"]])
+
+
+def test_a_hundred_friends_near_one_another_share_reads(
+    db: Database, boards: Boards, drain: Drain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where leaves are wider, in 20 leaves or so: neighbours are read at once."""
+    grower = Grower.make(monkeypatch, drain, grow_at=12, inner=8)
+    twin = Twin.make(db, boards)
+    fill(twin, [600_000 + 7 * number for number in range(210)])
+    assert grower.grow(twin) == 3
+    order = [one.participant for one in twin.oracle.ranked()]
+    rank_friends(twin, order[-200::2])
+    db.cache(CounterCache).ladders.clear()
+    cold = spend(db, partial(rank_friends, twin, order[-200::2]))
+    assert cold.units <= 60 + 4  # the tree's nodes are tiny here, and eight
+    assert sum(map(len, cold.waves)) <= 20
 
 
 def test_the_index_is_counted_in_one_wave(db: Database, boards: Boards, drain: Drain) -> None:

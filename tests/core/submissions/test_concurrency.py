@@ -43,6 +43,9 @@ def attempts(policy: ScorePolicy, rounds: int, participants: Sequence[str]) -> l
         if policy is ScorePolicy.LATEST:
             # No score is submitted twice: whether its time moves would depend on the order.
             score = (number, -number)
+        elif policy is ScorePolicy.SUM:
+            # No two cancel out: whether a sum goes back to its earlier time would depend on the order.
+            score = (random.randint(1, 9), random.randint(-9, 9))
         made.append(Attempt(participants[number % len(participants)], score, at=number))
     if policy is ScorePolicy.BEST:
         made = [attempt._replace(at=attempt.at % 7) for attempt in made]

@@ -1,6 +1,7 @@
 """A restored stack is as the one backed up, also if the restore was killed on the way."""
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ReadTimeoutError
 
 from core.archives.read import archive_entries, archives_page
 from core.archives.write import begin_archive
@@ -18,9 +20,10 @@ from core.moderation.forget import forget_participant
 from core.moderation.moderate import hide_entry, restore_entry
 from core.ranking.queries import size
 from core.records.audit import AuditContext, all_records
-from core.storage.database import Database
+from core.storage.database import Database, batch_write
 from core.upkeep.period_ends import call_period_end_hooks
 from local.backups import restore as restoring
+from local.backups import retries
 from local.backups.restore import restore
 from local.backups.state import Part
 from local.backups.write import back_up
@@ -186,3 +189,28 @@ def test_no_archive_is_made_of_incomplete_standings(
     assert {archive.period: archive.size for archive in archives} == {ALL_TIME: 20, "daily-2026-11-30": 20}
     assert requested in [archive.id for archive in archives]
     assert [board.id for board in other.boards.page(10).items] == ["daily"]
+
+
+def test_time_outs_are_retried(
+    stack: Stack, other: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (board,) = fill_streamed_board(stack.db, stack.boards)
+    stack.drain()
+    time_outs = iter(range(3))
+
+    def may_time_out(step: Callable[..., Any]) -> Callable[..., Any]:
+        def attempt(*args: Any, **kwargs: Any) -> Any:
+            if next(time_outs, None) is not None:
+                raise ReadTimeoutError(endpoint_url="http://localhost")
+            return step(*args, **kwargs)
+
+        return attempt
+
+    monkeypatch.setattr(retries, "back_off", lambda *_, **__: None)
+    monkeypatch.setattr(stack.db.client, "scan", may_time_out(stack.db.client.scan))
+    back_up(stack.db, tmp_path)
+    time_outs = iter(range(3))
+    monkeypatch.setattr(restoring, "batch_write", may_time_out(batch_write))
+    restore(other, tmp_path)
+    assert next(time_outs, None) is None
+    check_restored(stack, other, [board])

@@ -1,5 +1,6 @@
 """`leaderboard export`: what it writes, and that `import` reads the same back."""
 
+import csv
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,10 +42,16 @@ def import_file(run: Callable[..., int], stack: Stack, file: Path, board: Board,
     return run(import_command.run, stack, **{**vars(args), **options})
 
 
-ODD_NAMES = ["a,b", 'q"q', " padded ", "\u202eleft", "\U0001f3c1", "=1+1", "null", "é"]
+def export_file(run: Callable[..., int], stack: Stack, file: Path, **options: Any) -> int:
+    defaults = {"board": None, "archive": None, "period": "all-time", "format": None, "spreadsheet": False}
+    return run(export.run, stack, output=file, **{**defaults, **options})
 
 
-@pytest.mark.parametrize("file_format", ["csv", "jsonl"])
+ODD_IDS = ["a,b", 'q"q', "+39 06", "@left", "\U0001f3c1", "=1+1", "-null", "é"]
+ODD_NAMES = ["a,b", 'q"q', " padded ", "\u202eleft", "'=quoted", "=1+1", "@null", "e\u0301"]
+
+
+@pytest.mark.parametrize("file_format", ["csv", "spreadsheet", "jsonl"])
 @pytest.mark.parametrize("composite", [False, True])
 def test_an_export_imported_again_is_the_same_to_the_last_digit(
     stack: Stack, run: Callable[..., int], tmp_path: Path, file_format: str, composite: bool
@@ -56,28 +63,44 @@ def test_an_export_imported_again_is_the_same_to_the_last_digit(
         for at, kind in enumerate(kinds)
     ]
     source, copy = (Twin.make(db, boards, components=components).board for _ in range(2))
-    for at, name in enumerate(ODD_NAMES):
+    for at, (participant, name) in enumerate(zip(ODD_IDS, ODD_NAMES, strict=True)):
         score = [str(2**62 + at)]
         if composite:
             score = [f"-{at}.25", f"{at}:00:01.001", f"2026-11-30T12:00:0{at}.123Z"]
-        metadata = [None, '{"a":1}', "[1]", '"text"', "3.10", '{"b":"ü"}', "true", '{"c":"a,b"}'][at]
+        metadata = [None, '{"a":1}', "[1]", '"text"', "-3.10", '{"b":"ü"}', "true", '{"c":"a,b"}'][at]
         submit_score(
             db,
             source,
-            Submission(name, score, NOW.replace(microsecond=at), name, metadata),
+            Submission(participant, score, NOW.replace(microsecond=at), name, metadata),
             now=NOW.replace(hour=23),
         )
     drain()
-    file = tmp_path / f"board.{file_format}"
-    assert (
-        run(export.run, stack, board=source.id, archive=None, period="all-time", format=None, output=file)
-        == 0
-    )
-    options = {"score": ["score1", "score2", "score3"]} if composite and file_format == "csv" else {}
+    file = tmp_path / ("board.jsonl" if file_format == "jsonl" else "board.csv")
+    assert export_file(run, stack, file, board=source.id, spreadsheet=file_format == "spreadsheet") == 0
+    options = {"score": ["score1", "score2", "score3"]} if composite and file_format != "jsonl" else {}
     assert import_file(run, stack, file, copy, **options) == 0
     drain()
     assert entry_lines(db, copy) == entry_lines(db, source)
     assert not list(tmp_path.glob("*.part"))
+    if file_format == "spreadsheet":
+        with file.open(newline="") as written:
+            rows = list(csv.DictReader(written))
+        for column in ("participantId", "displayName", "metadataJson"):
+            assert not [row[column] for row in rows if row[column].startswith(("=", "+", "-", "@"))]
+        assert {row["formulaEscaped"] for row in rows} == {
+            "",
+            "participantId",
+            "participantId displayName",
+            "metadataJson",
+        }
+
+
+def test_a_spreadsheets_json_lines_are_refused(
+    ranked_board: Board, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--spreadsheet", "--format", "jsonl", "--data", str(tmp_path)]
+    assert main(["export", ranked_board.id, *options]) == 2
+    assert "--spreadsheet is for CSV" in capsys.readouterr().err
 
 
 def test_an_archive_is_exported_as_it_was(stack: Stack, run: Callable[..., int], tmp_path: Path) -> None:
@@ -90,7 +113,7 @@ def test_an_archive_is_exported_as_it_was(stack: Stack, run: Callable[..., int],
     then = entry_lines(db, twin.board)
     twin.submit("p0", 9, at=1)
     file = tmp_path / "archive.jsonl"
-    run(export.run, stack, board=None, archive=name, period="all-time", format=None, output=file)
+    export_file(run, stack, file, archive=name)
     import_file(run, stack, file, copy.board)
     assert entry_lines(db, copy.board) == then
 
