@@ -112,8 +112,8 @@ async def _answer(context: Context, sources: Sources, call: Call) -> Envelope:
 async def _begin(context: Context, arguments: Mapping[str, Any]) -> Envelope:
     """Admit a subscription or refuse it; AppSync itself delivers the events.
 
-    By itself it compares each argument with the event's field of that name. An alias of a period is compared
-    with `periodAlias` instead: a filter that replaces the comparison of all arguments.
+    AppSync compares each argument with the event's field of that name. A period's alias has to be compared
+    with `periodAlias` instead, so the envelope has a filter, which replaces the comparison of all arguments.
     """
     try:
         by_alias = await admit(

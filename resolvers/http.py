@@ -38,9 +38,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """What an endpoint works with.
+    """What an endpoint uses.
 
-    The database, the credentials that it accepts, the hub that it publishes to, the workers for submissions.
+    The database, the credentials it accepts, the hub it publishes to and the workers for submissions.
     """
 
     db: Database

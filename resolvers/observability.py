@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class _Traced(NamedTuple):
-    """The subsegment that is open, and the thread that X-Ray's SDK knows that of."""
+    """The open subsegment, and the thread for which X-Ray's SDK keeps it."""
 
     subsegment: Any
     thread: int
@@ -72,8 +72,8 @@ def request(settings: Settings, context: object, name: str) -> Iterator[None]:
 def traced(operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run an operation of core and return its result; in a traced invocation, in a subsegment of its name.
 
-    Its annotations are what the operation consumed, and the type of a refusal. It may run in any thread that
-    has the invocation's context.
+    The annotations are the units and requests consumed and the type of a refusal. It may run in any thread
+    with the invocation's context.
     """
     if _traced.get() is None:
         return operation(*args, **kwargs)
@@ -89,7 +89,7 @@ def traced(operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
             subsegment.put_annotation("read_units", meter.read_units)
             subsegment.put_annotation("write_units", meter.write_units)
             subsegment.put_annotation("requests", meter.requests)
-    raise refusal  # outside, as X-Ray takes an exception for a fault of ours
+    raise refusal  # outside, as X-Ray would mark the exception as a fault
 
 
 @contextmanager

@@ -33,8 +33,8 @@ from strawberry.extensions import SchemaExtension
 from core.domain.errors import InvalidInput
 from resolvers.request.arguments import DEFAULT_PAGE, DEFAULT_RADIUS, or_default
 
-# As infra/variables.tf sets it for AppSync, which counts introspection too: the query that GraphiQL and code
-# generators send is 15 fields deep.
+# As in infra/variables_api.tf for AppSync, which counts introspection too: the introspection query of
+# GraphiQL and code generators is 15 fields deep.
 MAX_DEPTH = 20
 MAX_ALIASES = 50
 MAX_RECORDS = 10_000

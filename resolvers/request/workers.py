@@ -1,4 +1,4 @@
-"""The threads that core runs in. Submissions have a few of their own, so that readers keep theirs."""
+"""The threads in which core runs. Submissions have their own, so that they cannot use up those of reads."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,12 +18,12 @@ WAIT_SECONDS = 2.0
 
 
 async def run_operation(operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run an operation of core, which blocks, in a thread; every resolver that reads does so by this."""
+    """Run an operation of core, which blocks, in a thread. All resolvers but those of submissions use it."""
     return await asyncio.to_thread(partial(traced, operation, *args, **kwargs))
 
 
 class SubmissionWorkers:
-    """Runs so many requests that submit at once; one that waits longer for its turn is refused."""
+    """Runs a limited number of submissions at once; refuses one that waits too long for a worker."""
 
     def __init__(self, workers: int = WORKERS, wait_seconds: float = WAIT_SECONDS) -> None:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="submissions")
@@ -34,7 +34,7 @@ class SubmissionWorkers:
         """Run a blocking call in the caller's context and return its result.
 
         Raises:
-            Throttled: all workers were busy for too long; the call was not begun, so nothing is stored.
+            Throttled: all workers were busy for too long; the call has not begun, so nothing is stored.
         """
         work = self._pool.submit(copy_context().run, partial(call, *args, **kwargs))
         result = asyncio.wrap_future(work)
