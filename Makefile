@@ -13,6 +13,7 @@ RUN_READY := .venv/run-ready
 DEV_READY := .venv/dev-ready
 NODE_READY := node_modules/ready
 BROWSER_READY := tests/browser/node_modules/ready
+CODEGEN_READY := tests/codegen/node_modules/ready
 EMULATOR_READY := build/emulator/ready
 CHECKOV_READY := build/checkov/ready
 
@@ -25,7 +26,7 @@ help: ## list the targets
 
 setup: $(RUN_READY) $(NODE_READY) ## install the local stack and .venv/bin/leaderboard
 
-setup-dev: setup $(DEV_READY) $(BROWSER_READY) ## install the tools for tests and linting too
+setup-dev: setup $(DEV_READY) $(BROWSER_READY) $(CODEGEN_READY) ## install the tools for tests and linting too
 
 run: setup ## run the whole stack on http://localhost:8080/graphql (ARGS="--port 9000", see `leaderboard run --help`)
 	@$(BIN)/leaderboard run $(ARGS)
@@ -79,7 +80,7 @@ requirements: ## pin the newest packages that pyproject.toml allows (needs uv)
 	$(COMPILE) --upgrade --constraint requirements/dev.txt requirements/build.in --output-file requirements/run.txt
 
 clean: ## remove everything that setup and tests created, but not the data folder
-	rm -rf .venv node_modules tests/browser/node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv node_modules tests/browser/node_modules tests/codegen/node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUN_READY): requirements/run.txt pyproject.toml
@@ -117,3 +118,9 @@ $(BROWSER_READY): tests/browser/package.json
 	@mkdir -p $(@D)
 	@cd tests/browser && npm install --ignore-scripts --no-package-lock --no-audit --no-fund --loglevel=error && \
 		touch node_modules/ready || echo "warning: npm failed; the tests in a browser are skipped" >&2
+
+$(CODEGEN_READY): tests/codegen/package.json
+	@echo "Fetching graphql-codegen for a test into tests/codegen/node_modules (once)"
+	@mkdir -p $(@D)
+	@cd tests/codegen && npm install --ignore-scripts --no-package-lock --no-audit --no-fund --loglevel=error && \
+		touch node_modules/ready || echo "warning: npm failed; the test of generated code is skipped" >&2

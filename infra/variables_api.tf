@@ -39,9 +39,9 @@ variable "introspection" {
 }
 
 variable "query_depth_limit" {
-  description = "The most fields that a query may go deep."
+  description = "The most fields that a query may go deep. Introspection, as GraphiQL and code generators request it, needs 15."
   type        = number
-  default     = 10
+  default     = 20 # as MAX_DEPTH in resolvers/query_limits.py
 
   validation {
     condition     = var.query_depth_limit >= 7 && var.query_depth_limit <= 75

@@ -6,6 +6,7 @@ import gc
 gc.disable()  # collecting during imports takes a seventh of a cold start and frees nothing
 
 import asyncio
+from contextvars import copy_context
 from typing import Any
 
 from core.boards import Boards
@@ -36,7 +37,8 @@ def handler(event: Call | list[Call], context: object) -> Envelope | list[Envelo
     check_origin(calls[0].get("secret"))
     info: dict[str, Any] = calls[0]["info"]
     with request(_settings, context, f"{info['parentTypeName']}.{info['fieldName']}"):
-        envelopes = _runner.run(answer(_db, _boards, calls))
+        # The runner would use the context of its first invocation for all.
+        envelopes = _runner.run(answer(_db, _boards, calls), context=copy_context())
         refused = _refused_submissions(info["fieldName"], envelopes)
         if refused:
             emit_metrics(_settings, {"RefusedSubmissions": (refused, "Count")})

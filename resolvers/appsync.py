@@ -51,7 +51,8 @@ FIELDS: Mapping[str, Mapping[str, int]] = json.loads(
 _COSTLY = {("Entry", "rank"): "position", ("Query", "participant"): "displayName"}
 
 Call = Mapping[str, Any]
-Envelope = dict[str, Any]  # {data}, or {data: None, errorType, errorMessage}
+# {data}, or {data: None, errorType, errorMessage}; a subscription's may have {filter}
+Envelope = dict[str, Any]
 
 
 async def answer(db: Database, boards: Boards, calls: Sequence[Call]) -> list[Envelope]:
@@ -109,14 +110,24 @@ async def _answer(context: Context, sources: Sources, call: Call) -> Envelope:
 
 
 async def _begin(context: Context, arguments: Mapping[str, Any]) -> Envelope:
-    """Admit a subscription or refuse it; AppSync itself delivers the events."""
+    """Admit a subscription or refuse it; AppSync itself delivers the events.
+
+    AppSync compares each argument with the event's field of that name. A period's alias has to be compared
+    with `periodAlias` instead, so the envelope has a filter, which replaces the comparison of all arguments.
+    """
     try:
-        await admit(
+        by_alias = await admit(
             context, arguments["leaderboardId"], arguments.get("participantId"), arguments.get("period")
         )
     except Exception as error:
         return _refusal(*describe_exception(error))
-    return {"data": None}
+    if not by_alias:
+        return {"data": None}
+    filters = [
+        {"fieldName": "periodAlias" if name == "period" else name, "operator": "eq", "value": value}
+        for name, value in arguments.items()
+    ]
+    return {"data": None, "filter": {"filterGroup": [{"filters": filters}]}}
 
 
 def _refusal(error_type: object, message: object) -> Envelope:

@@ -19,6 +19,7 @@ from core.domain.entry_item import NUMBERS, TEXTS, entry_from_plain, plain_value
 from core.domain.errors import LeaderboardNotFound
 from core.domain.model import Board, Place, Rank, RankBucket, RankStrategy
 from core.domain.text import check_json
+from resolvers.observability import traced
 from resolvers.request.scalars import parse_date_time
 from resolvers.types.archive import Archive
 from resolvers.types.board import Leaderboard
@@ -63,7 +64,8 @@ class Sources:
                 current.add(source["id"])
             elif SOURCE_FIELD in source:
                 generations.add((source["leaderboardId"], json.loads(source[SOURCE_FIELD])[0]))
-        found = boards.get_many(current | {board_id for board_id, _ in generations})
+        wanted = current | {board_id for board_id, _ in generations}
+        found = traced(boards.get_many, wanted) if wanted else {}
         return cls(
             found,
             {

@@ -1,14 +1,16 @@
 """submitScores: a batch of submissions, grouped by board, with an outcome for each."""
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from core.domain.errors import InvalidInput, LeaderboardError
 from core.domain.limits import MAX_SUBMISSIONS
+from core.storage.parallel import run_all
 from core.submissions.submit import submit_scores
 from resolvers.inputs import SubmitScoreInput
+from resolvers.observability import traced
 from resolvers.request.context import Context
 from resolvers.types.submission import SubmissionOutcome
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from core.domain.model import SubmitResult
 
 
-async def submit_many(context: Context, inputs: Sequence[SubmitScoreInput]) -> list[SubmissionOutcome]:
+def submit_many(context: Context, inputs: Sequence[SubmitScoreInput]) -> list[SubmissionOutcome]:
     """Submit scores to any boards; return the outcomes in the order of the inputs.
 
     Raises:
@@ -27,11 +29,9 @@ async def submit_many(context: Context, inputs: Sequence[SubmitScoreInput]) -> l
     by_board: defaultdict[str, list[int]] = defaultdict(list)
     for index, submission in enumerate(inputs):
         by_board[submission.leaderboard_id].append(index)
-    batches = await asyncio.gather(
-        *(
-            _submit(context, board_id, [inputs[index] for index in indexes])
-            for board_id, indexes in by_board.items()
-        )
+    batches = run_all(
+        partial(_submit, context, board_id, [inputs[index] for index in indexes])
+        for board_id, indexes in by_board.items()
     )
     outcomes = {
         index: outcome
@@ -41,11 +41,9 @@ async def submit_many(context: Context, inputs: Sequence[SubmitScoreInput]) -> l
     return [outcomes[index] for index in range(len(inputs))]
 
 
-async def _submit(
-    context: Context, board_id: str, inputs: Sequence[SubmitScoreInput]
-) -> list[SubmissionOutcome]:
+def _submit(context: Context, board_id: str, inputs: Sequence[SubmitScoreInput]) -> list[SubmissionOutcome]:
     try:
-        board = await asyncio.to_thread(context.boards.get, board_id)
+        board = traced(context.boards.get, board_id)
     except LeaderboardError as refusal:
         return [SubmissionOutcome.refused(refusal) for _ in inputs]
     refused: dict[int, SubmitResult | Exception] = {}
@@ -56,8 +54,6 @@ async def _submit(
             submissions[index] = submission.submission()
         except LeaderboardError as refusal:
             refused[index] = refusal
-    results = await asyncio.to_thread(
-        submit_scores, context.db, board, list(submissions.values()), now=context.now()
-    )
+    results = traced(submit_scores, context.db, board, list(submissions.values()), now=context.now())
     outcomes = refused | dict(zip(submissions, results, strict=True))
     return [SubmissionOutcome.of(board, outcomes[index]) for index in range(len(inputs))]

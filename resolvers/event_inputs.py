@@ -12,8 +12,9 @@ from core.domain.limits import MAX_EVENT_BYTES
 from core.domain.text import check_id, check_text
 from core.notifications.events import RankChangeCause
 from resolvers.request.arguments import given
-from resolvers.request.scalars import AWSJSON, format_date_time
-from resolvers.types.event import RankBucketChange, TopChange
+from resolvers.request.scalars import format_date_time
+from resolvers.types.event import PERIOD_ALIAS, RankBucketChange, TopChange, TopChangeEntry
+from resolvers.types.score import Score
 
 _MAX_TEXT_BYTES = 64  # of a period's key, a bucket's name, a version
 
@@ -25,6 +26,7 @@ class RankBucketChangeInput:
     leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
     participant_id: strawberry.ID = strawberry.field(description="The participant's id.")
     period: str = strawberry.field(description="The period's explicit key.")
+    period_alias: str | None = strawberry.field(default=UNSET, description=PERIOD_ALIAS)
     previous_bucket: str | None = strawberry.field(
         default=UNSET, description="The name of the previous bucket; null for a new entry."
     )
@@ -49,13 +51,14 @@ class RankBucketChangeInput:
         _check_texts(period=self.period, bucket=self.bucket, version=self.version)
         if previous_bucket is not None:
             _check_texts(previousBucket=previous_bucket)
-        for field, rank in (("rank", self.rank), ("previousRank", previous_rank)):
-            if rank is not None and rank < 1:
-                raise InvalidInput(f"{field}: must be at least 1, not {rank}")
+        _check_rank("rank", self.rank)
+        if previous_rank is not None:
+            _check_rank("previousRank", previous_rank)
         return RankBucketChange(
             leaderboard_id=self.leaderboard_id,
             participant_id=self.participant_id,
             period=self.period,
+            period_alias=given(self.period_alias),
             previous_bucket=previous_bucket,
             bucket=self.bucket,
             previous_rank=previous_rank,
@@ -66,15 +69,52 @@ class RankBucketChangeInput:
         )
 
 
+@strawberry.input(description="A score to publish.")
+class PublishedScoreInput:
+    """A score as it is shown."""
+
+    value: list[str] = strawberry.field(description="The exact value, one string for each component.")
+    number: float = strawberry.field(description="The first component as a float, for charts.")
+    display: str = strawberry.field(description="The score as text to show.")
+
+
+@strawberry.input(description="One row of a top to publish.")
+class TopChangeEntryInput:
+    """A row of a change of a board's top to publish."""
+
+    rank: int = strawberry.field(description="The rank; equal scores share one.")
+    participant_id: strawberry.ID = strawberry.field(description="The participant's id.")
+    display_name: str | None = strawberry.field(
+        default=UNSET, description="The name to show; null if there is none."
+    )
+    score: PublishedScoreInput = strawberry.field(description="The standing score.")
+    achieved_at: datetime = strawberry.field(description="When the standing score was reached.")
+
+    def unpack(self) -> TopChangeEntry:
+        """Return the row that subscribers receive.
+
+        Raises:
+            InvalidInput: naming the field and the rule.
+        """
+        check_id("entries.participantId", self.participant_id)
+        _check_rank("entries.rank", self.rank)
+        return TopChangeEntry(
+            rank=self.rank,
+            participant_id=self.participant_id,
+            display_name=given(self.display_name),
+            score=Score(value=self.score.value, number=self.score.number, display=self.score.display),
+            achieved_at=self.achieved_at,
+        )
+
+
 @strawberry.input(description="A top change to publish.")
 class TopChangeInput:
     """A change of a board's top to publish."""
 
     leaderboard_id: strawberry.ID = strawberry.field(description="The board's id.")
     period: str = strawberry.field(description="The period's explicit key.")
-    entries: AWSJSON = strawberry.field(
-        description="The best entries, best first, as a JSON list of objects shaped like Entry."
-    )
+    period_alias: str | None = strawberry.field(default=UNSET, description=PERIOD_ALIAS)
+    entries: list[TopChangeEntryInput] = strawberry.field(description="The best entries, best first.")
     version: str = strawberry.field(description="Grows with time for one board.")
     at: datetime = strawberry.field(description="When the change was detected.")
 
@@ -89,12 +129,12 @@ class TopChangeInput:
         change = TopChange(
             leaderboard_id=self.leaderboard_id,
             period=self.period,
-            entries=self.entries,
+            period_alias=given(self.period_alias),
+            entries=[entry.unpack() for entry in self.entries],
             version=self.version,
             at=self.at,
         )
         _check_size(change)
-        _check_list("entries", self.entries)
         return change
 
 
@@ -105,22 +145,14 @@ def _check_texts(**texts: str) -> None:
         check_text(field, text, _MAX_TEXT_BYTES)
 
 
-def _check_list(field: str, text: str) -> None:
-    try:
-        value = json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, list):
-        raise InvalidInput(f"{field}: must be a JSON list, as text")
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(name)  # Python reads NaN, which is not JSON
+def _check_rank(field: str, rank: int) -> None:
+    if rank < 1:
+        raise InvalidInput(f"{field}: must be at least 1, not {rank}")
 
 
 def _check_size(change: TopChange) -> None:
     """Check the size, which a rank bucket change never exceeds."""
-    event = json.dumps(asdict(change) | {"at": format_date_time(change.at)}, ensure_ascii=False)
+    event = json.dumps(asdict(change), default=format_date_time, ensure_ascii=False)
     size = len(event.encode(errors="surrogatepass"))
     if size > MAX_EVENT_BYTES:
         raise InvalidInput(f"input: must be at most {MAX_EVENT_BYTES} bytes of JSON, not {size}")

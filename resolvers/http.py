@@ -27,6 +27,7 @@ from resolvers.request.auth import Caller, Credentials, NotAuthenticated, Role
 from resolvers.request.context import Context
 from resolvers.request.errors import INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE, describe
 from resolvers.request.hub import Hub, Reader
+from resolvers.request.workers import SHARED, SubmissionWorkers
 from resolvers.schema import schema
 
 MAX_BODY_BYTES = 1_000_000
@@ -37,12 +38,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """What an endpoint works with: the database, the credentials it accepts, the hub it publishes to."""
+    """What an endpoint uses.
+
+    The database, the credentials it accepts, the hub it publishes to and the workers for submissions.
+    """
 
     db: Database
     boards: Boards
     credentials: Credentials
     hub: Hub = field(default_factory=Hub)
+    submissions: SubmissionWorkers = SHARED
 
     def caller(self, request: HTTPConnection) -> Caller:
         """Return who sends a request, by its headers.
@@ -54,7 +59,14 @@ class Backend:
 
     def context(self, caller: Caller, reader: Reader | None = None) -> Context:
         """Return the context of one request; `reader` is that of the WebSocket it came over."""
-        return Context(db=self.db, boards=self.boards, caller=caller, hub=self.hub, reader=reader)
+        return Context(
+            db=self.db,
+            boards=self.boards,
+            caller=caller,
+            hub=self.hub,
+            submissions=self.submissions,
+            reader=reader,
+        )
 
 
 def build_app(db: Database, boards: Boards, keys: Mapping[str, Role]) -> Starlette:

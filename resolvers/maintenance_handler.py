@@ -2,7 +2,7 @@
 
 from core.boards import Boards
 from core.maintenance import Maintenance
-from resolvers.observability import configure_logging, emit_metrics, request
+from resolvers.observability import configure_logging, emit_metrics, request, traced
 from resolvers.settings import Settings
 
 configure_logging()
@@ -15,5 +15,5 @@ _SECONDS = 45.0  # of a schedule of one minute and a timeout of five
 def handler(_event: object, context: object) -> None:
     """Run one slice of background work: growing trees, archives and deletions."""
     with request(_settings, context, "maintenance"):
-        growing, jobs = _maintenance.run(_SECONDS)
+        growing, jobs = traced(_maintenance.run, _SECONDS)
         emit_metrics(_settings, {"GrowingTrees": (growing, "Count"), "Jobs": (jobs, "Count")})

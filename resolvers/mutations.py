@@ -1,7 +1,6 @@
 # mypy: disable-error-code=untyped-decorator
 """Mutation: read the arguments, make one core call, wrap its result."""
 
-import asyncio
 from typing import Annotated
 
 import strawberry
@@ -24,10 +23,12 @@ from resolvers.inputs import (
     UpdateEntryInput,
     UpdateLeaderboardInput,
 )
+from resolvers.observability import traced
 from resolvers.request.arguments import BoardId, ParticipantId, change, given, or_kept
 from resolvers.request.auth import AdminOnly, SignedIn
 from resolvers.request.context import Info
 from resolvers.request.selection import as_selected
+from resolvers.request.workers import run_operation
 from resolvers.types.archive import Archive, ForgottenParticipant
 from resolvers.types.board import Leaderboard
 from resolvers.types.entry import Entry
@@ -54,7 +55,7 @@ class Mutation:
     ) -> Leaderboard:
         """Create a board."""
         board = new.define(info.context.now())
-        return Leaderboard.of(await asyncio.to_thread(info.context.boards.create, board))
+        return Leaderboard.of(await run_operation(info.context.boards.create, board))
 
     @strawberry.mutation(
         description="Change a leaderboard; a VersionConflict error if it was changed since it was read.",
@@ -68,7 +69,7 @@ class Mutation:
         ],
     ) -> Leaderboard:
         """Change a board."""
-        board = await asyncio.to_thread(
+        board = await run_operation(
             info.context.boards.update,
             changes.id,
             changes.version,
@@ -89,7 +90,7 @@ class Mutation:
     ) -> Leaderboard:
         """Close a board."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.close, board_id, context.audit(given(reason)))
+        board = await run_operation(context.boards.close, board_id, context.audit(given(reason)))
         return Leaderboard.of(board)
 
     @strawberry.mutation(
@@ -101,7 +102,7 @@ class Mutation:
     ) -> Leaderboard:
         """Reopen a board."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.reopen, board_id, context.audit(given(reason)))
+        board = await run_operation(context.boards.reopen, board_id, context.audit(given(reason)))
         return Leaderboard.of(board)
 
     @strawberry.mutation(
@@ -114,7 +115,7 @@ class Mutation:
     ) -> Leaderboard:
         """Delete a board."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.delete, board_id, context.audit(given(reason)))
+        board = await run_operation(context.boards.delete, board_id, context.audit(given(reason)))
         return Leaderboard.of(board)
 
     @strawberry.mutation(
@@ -133,10 +134,14 @@ class Mutation:
         """Submit a score."""
         submission = attempt.submission()
         context = info.context
-        board = await asyncio.to_thread(context.boards.get, attempt.leaderboard_id)
-        context.caller.check_submits(board, attempt.participant_id)
-        result = await asyncio.to_thread(submit_score, context.db, board, submission, now=context.now())
-        return Submission.of(board, result)
+
+        def submit() -> Submission:
+            board = traced(context.boards.get, attempt.leaderboard_id)
+            context.caller.check_submits(board, attempt.participant_id)
+            result = traced(submit_score, context.db, board, submission, now=context.now())
+            return Submission.of(board, result)
+
+        return await context.submissions.run(submit)
 
     @strawberry.mutation(
         description="Submit up to 100 scores. Each is accepted or refused on its own.",
@@ -151,7 +156,7 @@ class Mutation:
         ],
     ) -> list[SubmissionOutcome]:
         """Submit many scores."""
-        return await submit_many(info.context, inputs)
+        return await info.context.submissions.run(submit_many, info.context, inputs)
 
     @strawberry.mutation(
         description="Change the display name or metadata of a participant's entries in the current periods. "
@@ -165,8 +170,8 @@ class Mutation:
     ) -> Entry:
         """Change a participant's entries."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.get, changes.leaderboard_id)
-        entry = await asyncio.to_thread(
+        board = await run_operation(context.boards.get, changes.leaderboard_id)
+        entry = await run_operation(
             edit.update_entry,
             context.db,
             board,
@@ -190,9 +195,9 @@ class Mutation:
     ) -> Entry | None:
         """Remove a participant's entries."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.get, leaderboard_id)
+        board = await run_operation(context.boards.get, leaderboard_id)
         audit = context.audit(given(reason))
-        entry = await asyncio.to_thread(moderate.remove_entry, context.db, board, participant_id, audit)
+        entry = await run_operation(moderate.remove_entry, context.db, board, participant_id, audit)
         return Entry.of(entry, standing=False) if entry else None
 
     @strawberry.mutation(
@@ -209,9 +214,9 @@ class Mutation:
     ) -> Entry:
         """Hide a participant's entries."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.get, leaderboard_id)
+        board = await run_operation(context.boards.get, leaderboard_id)
         audit = context.audit(given(reason))
-        entry = await asyncio.to_thread(moderate.hide_entry, context.db, board, participant_id, audit)
+        entry = await run_operation(moderate.hide_entry, context.db, board, participant_id, audit)
         return Entry.of(entry)
 
     @strawberry.mutation(
@@ -223,9 +228,9 @@ class Mutation:
     ) -> Entry:
         """Restore a participant's entries."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.get, leaderboard_id)
+        board = await run_operation(context.boards.get, leaderboard_id)
         audit = context.audit(given(reason))
-        entry = await asyncio.to_thread(moderate.restore_entry, context.db, board, participant_id, audit)
+        entry = await run_operation(moderate.restore_entry, context.db, board, participant_id, audit)
         return Entry.of(entry)
 
     @strawberry.mutation(
@@ -242,8 +247,8 @@ class Mutation:
     ) -> list[Entry]:
         """Correct a participant's entries."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.get, correction.leaderboard_id)
-        entries = await asyncio.to_thread(
+        board = await run_operation(context.boards.get, correction.leaderboard_id)
+        entries = await run_operation(
             correct.correct_entry,
             context.db,
             board,
@@ -269,7 +274,7 @@ class Mutation:
     ) -> ForgottenParticipant:
         """Erase a participant."""
         context = info.context
-        removed = await asyncio.to_thread(
+        removed = await run_operation(
             forget.forget_participant, context.db, context.boards, participant_id, context.audit()
         )
         return ForgottenParticipant(id=participant_id, entries_removed=removed)
@@ -293,12 +298,10 @@ class Mutation:
     ) -> Archive:
         """Write an archive, or its beginning."""
         context = info.context
-        board = await asyncio.to_thread(context.boards.get, leaderboard_id)
+        board = await run_operation(context.boards.get, leaderboard_id)
         key = resolve_period(board, given(period), context.now())
-        name = await asyncio.to_thread(
-            begin_archive, context.db, board, key, context.now(), limit=given(limit)
-        )
-        archive = await asyncio.to_thread(write_archive, context.db, name, _ARCHIVE_SECONDS)
+        name = await run_operation(begin_archive, context.db, board, key, context.now(), limit=given(limit))
+        archive = await run_operation(write_archive, context.db, name, _ARCHIVE_SECONDS)
         if archive is None:
             raise LeaderboardNotFound(f"there is no leaderboard {leaderboard_id!r}")
         return Archive.of(archive)

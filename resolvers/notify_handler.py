@@ -8,7 +8,7 @@ from core.boards import Boards
 from core.notifications.notifier import run_pass
 from core.storage.parallel import run_all
 from resolvers.notify_queue import NotifyQueue, read_message
-from resolvers.observability import configure_logging, emit_metrics, request
+from resolvers.observability import configure_logging, emit_metrics, request, traced
 from resolvers.publisher import Publisher, signed
 from resolvers.settings import Settings
 
@@ -31,7 +31,9 @@ def handler(event: Mapping[str, Any], context: object) -> None:
             due[standings] = min(empty_passes, due.get(standings, empty_passes))
         following = run_all(
             [
-                partial(run_pass, _db, _boards, standings, _publisher.publish, empty_passes=empty_passes)
+                partial(
+                    traced, run_pass, _db, _boards, standings, _publisher.publish, empty_passes=empty_passes
+                )
                 for standings, empty_passes in due.items()
             ]
         )

@@ -3,17 +3,31 @@
 import json
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from core.domain.errors import LeaderboardError
+from core.storage.database import metered
 from resolvers.settings import Settings
 
 NAMESPACE = "Leaderboard"
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Traced(NamedTuple):
+    """The open subsegment, and the thread for which X-Ray's SDK keeps it."""
+
+    subsegment: Any
+    thread: int
+
 
 _request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+_traced: ContextVar[_Traced | None] = ContextVar("traced", default=None)
 
 
 class JsonFormatter(logging.Formatter):
@@ -47,15 +61,51 @@ def request(settings: Settings, context: object, name: str) -> Iterator[None]:
     token = _request_id.set(getattr(context, "aws_request_id", None))
     try:
         if settings.tracing:
-            # Imported here because the import takes a fifth of a second.
-            from aws_xray_sdk.core import xray_recorder  # type: ignore[import-untyped]  # noqa: PLC0415
-
-            with xray_recorder.in_subsegment(name):
+            with _subsegment(name):
                 yield
         else:
             yield
     finally:
         _request_id.reset(token)
+
+
+def traced(operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run an operation of core and return its result; in a traced invocation, in a subsegment of its name.
+
+    The annotations are the units and requests consumed and the type of a refusal. It may run in any thread
+    with the invocation's context.
+    """
+    if _traced.get() is None:
+        return operation(*args, **kwargs)
+    with _subsegment(f"{operation.__module__}.{operation.__qualname__}") as subsegment:
+        try:
+            with metered() as meter:
+                return operation(*args, **kwargs)
+        except LeaderboardError as error:
+            subsegment.put_annotation("refusal", error.code)
+            subsegment.add_error_flag()
+            refusal = error
+        finally:
+            subsegment.put_annotation("read_units", meter.read_units)
+            subsegment.put_annotation("write_units", meter.write_units)
+            subsegment.put_annotation("requests", meter.requests)
+    raise refusal  # outside, as X-Ray would mark the exception as a fault
+
+
+@contextmanager
+def _subsegment(name: str) -> Iterator[Any]:
+    # Imported here because the import takes a fifth of a second.
+    from aws_xray_sdk.core import xray_recorder  # type: ignore[import-untyped]  # noqa: PLC0415
+
+    parent, thread = _traced.get(), threading.get_ident()
+    if parent is not None and parent.thread != thread:
+        xray_recorder.set_trace_entity(parent.subsegment)
+    with xray_recorder.in_subsegment(name) as subsegment:
+        token = _traced.set(None if subsegment is None else _Traced(subsegment, thread))
+        try:
+            yield subsegment
+        finally:
+            _traced.reset(token)
 
 
 def emit_metrics(settings: Settings, metrics: Mapping[str, tuple[float, str]]) -> None:

@@ -27,9 +27,9 @@ from botocore.httpsession import URLLib3Session
 from botocore.session import Session
 
 from core.domain import scores
-from core.domain.entry_item import TEXTS
 from core.domain.limits import MAX_EVENT_BYTES
 from core.domain.model import Entry
+from core.domain.periods import current_name
 from core.notifications.events import Event, Published, RankChange, TopChange
 from core.storage.backoff import delay
 
@@ -46,6 +46,7 @@ RANK_FIELDS = (
     "leaderboardId",
     "participantId",
     "period",
+    "periodAlias",
     "previousBucket",
     "bucket",
     "previousRank",
@@ -54,7 +55,14 @@ RANK_FIELDS = (
     "version",
     "at",
 )
-TOP_FIELDS = ("leaderboardId", "period", "entries", "version", "at")
+TOP_FIELDS = (
+    "leaderboardId",
+    "period",
+    "periodAlias",
+    "entries { rank participantId displayName score { value number display } achievedAt }",
+    "version",
+    "at",
+)
 PUBLISH_RANK = (
     "mutation ($input: RankBucketChangeInput!)"
     f" {{ publishRankBucketChange(input: $input) {{ {' '.join(RANK_FIELDS)} }} }}"
@@ -223,6 +231,7 @@ def _rank_input(event: RankChange) -> dict[str, object]:
         "leaderboardId": event.board.id,
         "participantId": event.participant_id,
         "period": event.period,
+        "periodAlias": _period_alias(event),
         "previousBucket": event.previous_bucket,
         "bucket": event.bucket,
         "previousRank": event.previous_rank,
@@ -234,11 +243,11 @@ def _rank_input(event: RankChange) -> dict[str, object]:
 
 
 def _top_input(event: TopChange) -> dict[str, object]:
-    entries = [_entry(rank, entry, event.total) for rank, entry in event.entries]
     return {
         "leaderboardId": event.board.id,
         "period": event.period,
-        "entries": json.dumps(entries, ensure_ascii=False, separators=(",", ":")),
+        "periodAlias": _period_alias(event),
+        "entries": [_entry(rank, entry) for rank, entry in event.entries],
         "version": str(event.version),
         "at": _written(event.at),
     }
@@ -248,12 +257,17 @@ def _written(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _entry(rank: int, entry: Entry, total: int) -> dict[str, object]:
-    """Return an entry as a query for it would."""
+def _period_alias(event: Event) -> str | None:
+    """Return the alias by which subscribers to the current period receive an event."""
+    return current_name(event.board, event.period, datetime.now(UTC))
+
+
+def _entry(rank: int, entry: Entry) -> dict[str, object]:
     components = entry.board.components
-    texts = {one.public_name: getattr(entry, one.name) for one in TEXTS}
     return {
-        "participant": {"id": entry.participant_id, "displayName": texts.pop("displayName")},
+        "rank": rank,
+        "participantId": entry.participant_id,
+        "displayName": entry.display_name,
         "score": {
             "value": [
                 scores.format_value(component, value)
@@ -263,7 +277,4 @@ def _entry(rank: int, entry: Entry, total: int) -> dict[str, object]:
             "display": scores.display(components, entry.score),
         },
         "achievedAt": _written(entry.achieved_at),
-        "submissions": entry.submissions,
-        **texts,
-        "rank": {"rank": rank, "total": total},
     }

@@ -9,7 +9,7 @@ from core.notifications.notifier import NextPass
 from core.storage.database import Meter, metered
 from core.stream import BatchReport, process
 from resolvers.notify_queue import NotifyQueue
-from resolvers.observability import configure_logging, emit_metrics, request
+from resolvers.observability import configure_logging, emit_metrics, request, traced
 from resolvers.settings import Settings
 
 configure_logging()
@@ -32,7 +32,7 @@ def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     with request(_settings, context, "stream"):
         if records:  # the last event of a window may have none
             with metered() as meter:
-                report = process(_db, _boards, event["shardId"], records)
+                report = traced(process, _db, _boards, event["shardId"], records)
             _queue.enqueue((standings, NextPass(0)) for standings in report.due)
             _measure(report, meter)
     return {"state": {}}  # required with a tumbling window; our state is in the tables

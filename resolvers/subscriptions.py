@@ -1,7 +1,6 @@
 # mypy: disable-error-code=untyped-decorator
 """The Subscription type: AppSync pushes the result of the mutation named beside each field."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Annotated
 
@@ -16,13 +15,23 @@ from core.domain.text import check_id
 from resolvers.directives import AwsSubscribe
 from resolvers.request.arguments import BoardId, ParticipantId, given
 from resolvers.request.context import Context, Info
+from resolvers.request.workers import run_operation
 from resolvers.types.event import RankBucketChange, TopChange
+
+PERIOD = (
+    "all-time; daily, weekly or monthly for the current period, and the next one once it has ended; "
+    "or an explicit key such as daily-2026-11-30."
+)
 
 
 async def admit(
     context: Context, board_id: str, participant_id: str | None = None, period: str | None = None
-) -> None:
-    """Check a new subscription, the only thing for which AppSync calls this.
+) -> bool:
+    """Check a new subscription and return whether `period` is an alias, such as daily.
+
+    AppSync calls the field for nothing else. An event has its period's explicit key, and also the alias
+    if the period was current when the event was published. So a subscription by alias moves to the next
+    period by itself.
 
     The error must not be Unauthorized, on which Amplify closes its whole socket.
 
@@ -30,11 +39,10 @@ async def admit(
         LeaderboardNotFound: the board does not exist, or not for this caller.
         InvalidInput: naming an argument that no event can match.
     """
-    board = await asyncio.to_thread(context.boards.get, board_id)
+    board = await run_operation(context.boards.get, board_id)
     if participant_id is not None:
         check_id("participantId", participant_id)
-    if period is not None and resolve_period(board, period, context.now()) != period:
-        raise InvalidInput(f"period: must be an explicit key, such as daily-2026-11-30, not {period!r}")
+    return period is not None and resolve_period(board, period, context.now()) != period
 
 
 @strawberry.type(description="Events that clients receive over a WebSocket.")
@@ -53,20 +61,19 @@ class Subscription:
         participant_id: ParticipantId,
         period: Annotated[
             str | None,
-            strawberry.argument(
-                description="One period's explicit key; all periods if omitted, none if null."
-            ),
+            strawberry.argument(description=f"All periods if omitted, none if null; else {PERIOD}"),
         ] = UNSET,
     ) -> AsyncIterator[RankBucketChange | None]:
         """Subscribe to a participant's rank bucket changes."""
         key = given(period)
-        await admit(info.context, leaderboard_id, participant_id, key)
+        by_alias = await admit(info.context, leaderboard_id, participant_id, key)
         arguments: dict[str, str | None] = {
             "leaderboard_id": leaderboard_id,
             "participant_id": participant_id,
         }
         if _is_named(info, "period"):
-            arguments["period"] = key  # null matches only null, as on AppSync
+            # null matches only null, as on AppSync
+            arguments["period_alias" if by_alias else "period"] = key
         return await info.context.subscribe(RankBucketChange, arguments)
 
     @strawberry.subscription(
@@ -77,11 +84,12 @@ class Subscription:
         self,
         info: Info,
         leaderboard_id: BoardId,
-        period: Annotated[str, strawberry.argument(description="The period's explicit key.")],
+        period: Annotated[str, strawberry.argument(description=PERIOD)],
     ) -> AsyncIterator[TopChange | None]:
         """Subscribe to a board's top changes."""
-        await admit(info.context, leaderboard_id, period=period)
-        return await info.context.subscribe(TopChange, {"leaderboard_id": leaderboard_id, "period": period})
+        by_alias = await admit(info.context, leaderboard_id, period=period)
+        arguments = {"leaderboard_id": leaderboard_id, "period_alias" if by_alias else "period": period}
+        return await info.context.subscribe(TopChange, arguments)
 
 
 def _is_named(info: Info, argument: str) -> bool:

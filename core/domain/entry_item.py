@@ -53,7 +53,7 @@ class Attribute:
     kind: type
     max_bytes: int = 0
     check: Callable[[str, str, int], None] = check_text
-    in_top_change: bool = True  # a change of it alone is sent to subscribers
+    in_top_change: bool = False  # a top change shows it, so a change of it alone is published
     in_archive: bool = True
     personal: bool = False  # erased from archives with the participant
 
@@ -69,10 +69,10 @@ PREVIOUS = "previous"
 
 # Not `written_at`: as it is not in the index, touching an entry is one write.
 ATTRIBUTES = (
-    Attribute("achieved_at", datetime),
-    Attribute("submissions", int, in_top_change=False),
-    Attribute("version", int, in_top_change=False, in_archive=False),
-    Attribute("display_name", str, MAX_DISPLAY_NAME_BYTES, check_name, personal=True),
+    Attribute("achieved_at", datetime, in_top_change=True),
+    Attribute("submissions", int),
+    Attribute("version", int, in_archive=False),
+    Attribute("display_name", str, MAX_DISPLAY_NAME_BYTES, check_name, in_top_change=True, personal=True),
     Attribute("metadata", str, MAX_METADATA_BYTES, check_json, personal=True),
 )
 PROJECTED = tuple(attribute.name for attribute in ATTRIBUTES)

@@ -123,6 +123,16 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
+class Period:
+    """A period of a board: from `starts_at` to before `ends_at`, which all time does not have."""
+
+    kind: PeriodKind
+    key: str
+    starts_at: datetime | None
+    ends_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class PeriodStart:
     """The instant from which a kind's periods follow another time zone, and the first such period's key."""
 

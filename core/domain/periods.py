@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from core.domain.errors import InvalidInput
-from core.domain.model import Board, PeriodKind, PeriodStart, Retention, ZoneChange
+from core.domain.model import Board, Period, PeriodKind, PeriodStart, Retention, ZoneChange
 
 ALL_TIME = "all-time"
 # Processes cache boards for some seconds (core.boards): a change of zone applies when all have read it.
@@ -125,6 +125,29 @@ def resolve_period(board: Board, period: str | None, now: datetime) -> str:
         days = _days_kept(board.retention, kind)
         raise InvalidInput(f"period: {name} is gone, {days} days after its end")
     return name
+
+
+def current_name(board: Board, period: str, now: datetime) -> str | None:
+    """Return the name by which a client may ask for a period while it is current, such as daily.
+
+    None for all time, whose name is its key, and for a period that is over or to come.
+    """
+    kind = _kind_of(period)
+    if kind not in _TIMED or period_key(board, kind, now) != period:
+        return None
+    return period.partition("-")[0]
+
+
+def current_periods(board: Board, now: datetime) -> list[Period]:
+    """Return the current period of each of the board's kinds."""
+    return [_period(board, kind, period_key(board, kind, now)) for kind in board.periods]
+
+
+def _period(board: Board, kind: PeriodKind, key: str) -> Period:
+    if kind is PeriodKind.ALL_TIME:
+        return Period(kind, key, None, None)
+    # A period begins where the one before ends; one that a change of time zone left empty begins there too.
+    return Period(kind, key, period_end(board, period_before(key)), period_end(board, key))
 
 
 def periods_kept(board: Board, now: datetime) -> Iterator[str]:

@@ -33,12 +33,11 @@ class RankChange:
 
 @dataclass(frozen=True, slots=True)
 class TopChange:
-    """A board's new top, best first, each entry with its rank; `total` is the board's size."""
+    """A board's new top, best first, each entry with its rank."""
 
     board: Board
     period: str
     entries: tuple[tuple[int, Entry], ...]
-    total: int
     version: int
     at: datetime
 

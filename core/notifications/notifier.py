@@ -147,8 +147,7 @@ def _deliver(db: Database, board: Board, standings: str, publish: Publish, findi
     period, at = split_standings(standings)[1], instant(findings.began * 1000)
     events: list[Event] = [outgoing.event(board, period) for outgoing in decided.due]
     if findings.top_changed:
-        total = findings.boundaries.total
-        events.append(top_change(board, period, findings.top, total, findings.version, at))
+        events.append(top_change(board, period, findings.top, findings.version, at))
     published = publish(events) if events else Published()
     left = pending.published(published)
     if left != pending:

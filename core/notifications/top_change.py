@@ -13,9 +13,9 @@ from core.ranking.top import TOP_KEPT, Top
 _PUBLISHED = TOP_KEPT - 1  # entries
 
 
-def top_change(board: Board, period: str, top: Top, total: int, version: int, at: datetime) -> TopChange:
+def top_change(board: Board, period: str, top: Top, version: int, at: datetime) -> TopChange:
     """Make the event of a top, each entry with its rank."""
-    return TopChange(board, period, tuple(_ranked(board, period, top)), total, version, at)
+    return TopChange(board, period, tuple(_ranked(board, period, top)), version, at)
 
 
 def top_digest(top: Top) -> str:

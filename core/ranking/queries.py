@@ -1,6 +1,6 @@
 """Read standings: their size, their top, their pages, one entry and those around it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -20,6 +20,14 @@ from core.ranking.top import read_top
 from core.storage.database import Database, batch_get, query_all
 from core.storage.parallel import run_all
 from core.storage.rank_index import read_run
+
+# Returns whether the caller may see a participant's hidden entry.
+SeesHidden = Callable[[str], bool]
+
+
+def sees_none(_: str) -> bool:
+    """Return false: to most callers a hidden entry does not exist."""
+    return False
 
 
 def size(db: Database, board: Board, period: str) -> int:
@@ -66,7 +74,9 @@ def entries(
     return Page(page, encode_token(listing, page[-1].rank_key) if more else None)
 
 
-def entry(db: Database, board: Board, period: str, participant_id: str) -> Entry | None:
+def entry(
+    db: Database, board: Board, period: str, participant_id: str, sees_hidden: SeesHidden = sees_none
+) -> Entry | None:
     """Read one participant's entry, or None: half a read unit.
 
     Raises:
@@ -74,8 +84,8 @@ def entry(db: Database, board: Board, period: str, participant_id: str) -> Entry
     """
     check_id("participantId", participant_id)
     answer = db.client.get_item(TableName=db.tables.scores, Key=entry_key(board, period, participant_id))
-    item = answer.get("Item")
-    return entry_from_item(board, period, item) if item and is_entry(item) else None
+    found = _entries(board, period, [answer["Item"]] if "Item" in answer else [])
+    return next(_visible(found, sees_hidden), None)
 
 
 def around(db: Database, board: Board, period: str, participant_id: str, radius: int) -> list[Entry] | None:
@@ -89,7 +99,7 @@ def around(db: Database, board: Board, period: str, participant_id: str, radius:
     """
     check_limit("radius", radius, MAX_RADIUS, minimum=0)
     own = entry(db, board, period, participant_id)
-    if own is None or own.hidden:
+    if own is None:
         return None
 
     def side(count: int, *, backward: bool) -> list[Entry]:
@@ -111,8 +121,14 @@ def around(db: Database, board: Board, period: str, participant_id: str, radius:
     return _placed(window, limit, starts_board=before is None, before=before)
 
 
-def entries_of(db: Database, board: Board, period: str, participant_ids: Sequence[str]) -> list[Entry]:
-    """Read the entries of some participants, best first, without those who take no rank.
+def entries_of(
+    db: Database,
+    board: Board,
+    period: str,
+    participant_ids: Sequence[str],
+    sees_hidden: SeesHidden = sees_none,
+) -> list[Entry]:
+    """Read the entries of some participants, best first.
 
     Costs half a read unit a participant, in one round trip.
 
@@ -126,11 +142,16 @@ def entries_of(db: Database, board: Board, period: str, participant_ids: Sequenc
         check_id("participantIds", participant_id)
     keys = [entry_key(board, period, participant_id) for participant_id in wanted]
     found = _entries(board, period, batch_get(db, db.tables.scores, keys))
-    return sorted((entry for entry in found if not entry.hidden), key=lambda entry: entry.rank_key)
+    return sorted(_visible(found, sees_hidden), key=lambda entry: entry.rank_key)
 
 
 def participant_entries(
-    db: Database, boards: Boards, participant_id: str, limit: int, next_token: str | None = None
+    db: Database,
+    boards: Boards,
+    participant_id: str,
+    limit: int,
+    next_token: str | None = None,
+    sees_hidden: SeesHidden = sees_none,
 ) -> Page[Entry]:
     """Read a page of a participant's entries on every board and in every period, by their keys.
 
@@ -148,7 +169,7 @@ def participant_entries(
     now = datetime.now(UTC)
     while True:
         items, more = _participant_items(db, participant_id, limit - len(found), after)
-        found += [entry for entry, _ in _current(boards, items, now)]
+        found += [entry for entry, _ in _current(boards, items, now, sees_hidden)]
         after = items[-1]["standings"]["S"] if items else after
         if not more:
             return Page(found, None)
@@ -156,7 +177,9 @@ def participant_entries(
             return Page(found, encode_token(listing, after.encode()))
 
 
-def newest_named(db: Database, boards: Boards, participant_id: str) -> Entry | None:
+def newest_named(
+    db: Database, boards: Boards, participant_id: str, sees_hidden: SeesHidden = sees_none
+) -> Entry | None:
     """Return that entry of a participant whose display name was given last; None if there are no entries.
 
     If none has a name, returns any. Costs half a read unit for each 4 KB of the participant's entries, some
@@ -172,22 +195,22 @@ def newest_named(db: Database, boards: Boards, participant_id: str) -> Entry | N
         KeyConditionExpression="participant = :participant",
         ExpressionAttributeValues={":participant": {"S": participant_id}},
     )
-    found = _current(boards, list(items), datetime.now(UTC))
+    found = _current(boards, list(items), datetime.now(UTC), sees_hidden)
     newest = max(found, key=lambda pair: name_age_key(pair[1]), default=None)
     return newest and newest[0]
 
 
 def _current(
-    boards: Boards, items: Sequence[dict[str, Any]], now: datetime
+    boards: Boards, items: Sequence[dict[str, Any]], now: datetime, sees_hidden: SeesHidden
 ) -> list[tuple[Entry, dict[str, Any]]]:
-    """Return the entries, each with its item, that are of a board that exists and a period not expired."""
+    """Return the visible entries, each with its item, of boards that exist and periods not expired."""
     parts = [split_standings(item["standings"]["S"]) for item in items]
     known = boards.get_many(board_id for board_id, _, _ in parts)
     found = []
     for item, (board_id, period, generation) in zip(items, parts, strict=True):
         board = known.get(board_id)
         if board and board.generation == generation and not is_expired(board, period, now):
-            found += [(entry, item) for entry in _entries(board, period, [item])]
+            found += [(entry, item) for entry in _visible(_entries(board, period, [item]), sees_hidden)]
     return found
 
 
@@ -210,6 +233,10 @@ def _participant_items(
 
 def _entries(board: Board, period: str, items: Sequence[dict[str, Any]]) -> list[Entry]:
     return [entry_from_item(board, period, item) for item in items if is_entry(item)]
+
+
+def _visible(entries: Iterable[Entry], sees_hidden: SeesHidden) -> Iterator[Entry]:
+    return (entry for entry in entries if not entry.hidden or sees_hidden(entry.participant_id))
 
 
 def _placed(

@@ -1,7 +1,6 @@
 """Watch a participant's rank changes, or a board's top, and print each event."""
 
 import asyncio
-import json
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -25,7 +24,8 @@ _RANK_CHANGES = """subscription ($board: ID!, $who: ID!, $period: String!) {
   onRankBucketChange(leaderboardId: $board, participantId: $who, period: $period) {
     previousBucket bucket previousRank rank cause version at } }"""
 _TOP_CHANGES = """subscription ($board: ID!, $period: String!) {
-  onTopChange(leaderboardId: $board, period: $period) { entries version at } }"""
+  onTopChange(leaderboardId: $board, period: $period) { version at
+    entries { rank participantId displayName score { display } } } }"""
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 30.0
 
 
@@ -93,7 +93,15 @@ class _Watch:
     async def _current(self) -> str:
         board = (await self.api.ask(_TOP if self.top else _RANK, self.variables))["leaderboard"]
         if self.top:
-            return _line(None, _top(board["top"]))
+            rows = [
+                (
+                    entry["rank"]["rank"],
+                    _name(entry["participant"]["id"], entry["participant"]["displayName"]),
+                    entry["score"],
+                )
+                for entry in board["top"]
+            ]
+            return _line(None, _top(rows))
         entry = board["entry"]
         if entry is None or entry["rank"] is None:
             return _line(None, "not ranked")
@@ -108,7 +116,11 @@ class _Watch:
         self.version = int(event["version"])
         at = datetime.fromisoformat(event["at"])
         if self.top:
-            _print(_line(at, _top(json.loads(event["entries"]))))
+            rows = [
+                (row["rank"], _name(row["participantId"], row["displayName"]), row["score"])
+                for row in event["entries"]
+            ]
+            _print(_line(at, _top(rows)))
             return
         bucket, rank = event["bucket"], str(event["rank"])
         if event["previousBucket"] is not None:
@@ -123,12 +135,12 @@ async def _next(events: AsyncGenerator[dict[str, Any], None]) -> dict[str, Any] 
     return await anext(events, None)
 
 
-def _top(entries: list[dict[str, Any]]) -> str:
-    lines = [
-        f"{entry['rank']['rank']:>4}  {entry['participant']['displayName'] or entry['participant']['id']}"
-        f"  {entry['score']['display']}"
-        for entry in entries
-    ]
+def _name(participant: str, display_name: str | None) -> str:
+    return display_name or participant
+
+
+def _top(rows: list[tuple[int, str, dict[str, Any]]]) -> str:
+    lines = [f"{rank:>4}  {name}  {score['display']}" for rank, name, score in rows]
     return "\n".join(["top", *lines]) if lines else "top: nobody"
 
 

@@ -24,6 +24,13 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="a certificate of your own instead")
     parser.add_argument("--tls-key", type=Path, metavar="FILE", help="its key; both in PEM")
     parser.add_argument("--tls-port", type=_port, default=8443, metavar="N", help="TLS port; default: 8443")
+    parser.add_argument(
+        "--submission-wait",
+        type=_seconds,
+        default=2.0,
+        metavar="SECONDS",
+        help="longest wait of a submission for a worker before it is refused as Throttled; default: 2",
+    )
     data = parser.add_mutually_exclusive_group()
     data.add_argument(
         "--data",
@@ -44,6 +51,16 @@ def _run(args: argparse.Namespace) -> int:
     from local.server.main import run  # noqa: PLC0415 - importing GraphQL would slow every other command
 
     return run(args)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e6:
+        raise argparse.ArgumentTypeError("must be a number of seconds above 0")
+    return seconds
 
 
 def _port(text: str) -> int:

@@ -19,7 +19,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("participant", metavar="PARTICIPANT", nargs="?", help="the participant's id")
     parser.add_argument("--top", action="store_true", help="watch the board's top instead")
     parser.add_argument(
-        "--period", default=ALL_TIME, metavar="KEY", help="such as daily-2026-11-30; default: all-time"
+        "--period",
+        default=ALL_TIME,
+        metavar="KEY",
+        help="such as daily-2026-11-30, or daily, which moves to the next day by itself; default: all-time",
     )
     add_target(parser)
     parser.add_argument("--url", metavar="URL", help="GraphQL URL of another API, on AppSync or elsewhere")

@@ -30,6 +30,7 @@ from resolvers.http import Backend, serve
 from resolvers.publisher import Publisher, with_key
 from resolvers.request.auth import Role
 from resolvers.request.hub import Hub
+from resolvers.request.workers import SubmissionWorkers
 
 _STREAM_RECORDS_KEPT = 10_000  # before the checkpoint; AWS keeps those of a day
 _TRIMMED_AT_ONCE = 2_000  # more than a batch, so that trimming keeps up
@@ -63,7 +64,8 @@ def run(args: argparse.Namespace) -> int:
         data = f"{folder.resolve()}, {'deleted at the end' if lost else 'kept'}"
         keys = {ADMIN_KEY: Role.ADMIN, PUBLIC_KEY: Role.PUBLIC}
         credentials = LocalCredentials(keys, partial(tokens.read, tokens.read_secret(folder)))
-        backend = Backend(db, boards, credentials)
+        workers = SubmissionWorkers(wait_seconds=args.submission_wait)
+        backend = Backend(db, boards, credentials, submissions=workers)
         publisher = Publisher(running.url, with_key(ADMIN_KEY))
         notifier = Notifier(db, boards, partial(_publish, backend.hub, publisher))
         stack.enter_context(_background(db, boards, engine, notifier))

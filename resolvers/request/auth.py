@@ -31,6 +31,12 @@ class Caller:
     participant_id: str | None = None
     name: str = "unknown"
 
+    def sees_hidden(self, participant_id: str) -> bool:
+        """Return whether a participant's hidden entry exists for the caller: for ADMIN and for its owner."""
+        return self.role is Role.ADMIN or (
+            self.role is Role.PARTICIPANT and participant_id == self.participant_id
+        )
+
     def check_submits(self, board: Board, participant_id: str) -> None:
         """Refuse a submission that the caller may not make.
 

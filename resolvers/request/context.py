@@ -13,6 +13,7 @@ from core.storage.database import Database
 from resolvers.request.auth import Caller, Role
 from resolvers.request.hub import Events, Hub, Reader
 from resolvers.request.rank_loader import RankLoader, Totals, rank_loader
+from resolvers.request.workers import SHARED, SubmissionWorkers
 
 T = TypeVar("T")
 
@@ -28,6 +29,7 @@ class Context:
     boards: Boards
     caller: Caller
     hub: Hub = field(default_factory=Hub)
+    submissions: SubmissionWorkers = SHARED
     reader: Reader | None = None
     acknowledge: Callable[[], Awaitable[None]] | None = None
     totals: Totals = field(init=False)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import defaultdict
-from functools import partial
 from typing import NamedTuple
 
 from strawberry.dataloader import DataLoader
@@ -11,6 +10,7 @@ from core.domain import model
 from core.domain.keys import standings_key
 from core.ranking import queries, ranks
 from core.storage.database import Database
+from resolvers.request.workers import run_operation
 
 
 class RankRequest(NamedTuple):
@@ -40,7 +40,7 @@ class Totals:
         """Return the number of entries, read once: half a read unit, as `queries.size`."""
         standings = standings_key(board.id, period, board.generation)
         if standings not in self._reads:
-            reading = asyncio.to_thread(queries.size, self._db, board, period)
+            reading = run_operation(queries.size, self._db, board, period)
             self._reads[standings] = asyncio.ensure_future(reading)
         return self._reads[standings]
 
@@ -100,8 +100,16 @@ async def _rank(
     standings = standings_key(board.id, group.period, board.generation)
     try:
         total = await totals.known(standings) if group.in_query else None
-        rank_all = partial(ranks.rank_entries, positions=positions, total=total)
-        found = await asyncio.to_thread(rank_all, db, board, group.period, entries, group.strategy)
+        found = await run_operation(
+            ranks.rank_entries,
+            db,
+            board,
+            group.period,
+            entries,
+            group.strategy,
+            positions=positions,
+            total=total,
+        )
     except Exception as error:  # fails the fields of this group alone
         return dict.fromkeys(by_key, error)
     counted = [rank.total for rank in found if rank]

@@ -1,7 +1,6 @@
 # mypy: disable-error-code=untyped-decorator
 """Archives, and the outcome of erasing a participant."""
 
-import asyncio
 from datetime import datetime
 from typing import Self
 
@@ -12,6 +11,7 @@ from core.archives.read import archive_entries
 from core.domain import model
 from resolvers.request.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
 from resolvers.request.context import Info
+from resolvers.request.workers import run_operation
 from resolvers.types.entry import Entry, EntryConnection
 
 
@@ -36,7 +36,7 @@ class Archive:
         self, info: Info, limit: Limit = DEFAULT_PAGE, next_token: NextToken = UNSET
     ) -> EntryConnection:
         """Return a page of the archived entries."""
-        page = await asyncio.to_thread(
+        page = await run_operation(
             archive_entries,
             info.context.db,
             self.id,

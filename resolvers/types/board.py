@@ -1,7 +1,6 @@
 # mypy: disable-error-code=untyped-decorator
 """Leaderboards: their definition and the reads of their standings."""
 
-import asyncio
 from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Concatenate, ParamSpec, Self, TypeVar
@@ -11,7 +10,7 @@ from strawberry import UNSET
 
 from core.archives.read import archives_page
 from core.domain import model
-from core.domain.periods import resolve_period
+from core.domain.periods import current_periods, resolve_period
 from core.ranking import queries
 from core.storage.database import Database
 from resolvers.request.arguments import (
@@ -28,8 +27,10 @@ from resolvers.request.arguments import (
 )
 from resolvers.request.context import Info
 from resolvers.request.selection import in_query
+from resolvers.request.workers import run_operation
 from resolvers.types.archive import ArchiveConnection
 from resolvers.types.entry import Entry, EntryConnection
+from resolvers.types.period import Period as BoardPeriod
 from resolvers.types.rank import RankBucket
 from resolvers.types.score import ScoreComponent
 
@@ -73,6 +74,11 @@ class Leaderboard:
         description="Grows with each change; updateLeaderboard requires the current one."
     )
 
+    @strawberry.field(description="The current period of each kind that the board keeps standings for.")
+    def current_periods(self, info: Info) -> list[BoardPeriod]:
+        """Return the board's current periods."""
+        return [BoardPeriod.of(period) for period in current_periods(self.board, info.context.now())]
+
     @strawberry.field(description="How many entries the board has.")
     async def size(self, info: Info, period: Period = UNSET) -> int:
         """Return the number of entries."""
@@ -104,7 +110,8 @@ class Leaderboard:
     @strawberry.field(description="A participant's entry; null if there is none.")
     async def entry(self, info: Info, participant_id: ParticipantId, period: Period = UNSET) -> Entry | None:
         """Return one entry."""
-        entry = await self._read(info, period, queries.entry, participant_id)
+        sees_hidden = info.context.caller.sees_hidden
+        entry = await self._read(info, period, queries.entry, participant_id, sees_hidden)
         return Entry.of(entry) if entry else None
 
     @strawberry.field(
@@ -139,7 +146,8 @@ class Leaderboard:
         period: Period = UNSET,
     ) -> list[Entry]:
         """Return a subset of the standings."""
-        entries = await self._read(info, period, queries.entries_of, participant_ids)
+        sees_hidden = info.context.caller.sees_hidden
+        entries = await self._read(info, period, queries.entries_of, participant_ids, sees_hidden)
         return [Entry.of(entry) for entry in entries]
 
     @strawberry.field(description="The board's archives, newest first, in pages of at most 100.")
@@ -147,7 +155,7 @@ class Leaderboard:
         self, info: Info, limit: Limit = DEFAULT_ARCHIVES_PAGE, next_token: NextToken = UNSET
     ) -> ArchiveConnection:
         """Return a page of the board's archives."""
-        page = await asyncio.to_thread(
+        page = await run_operation(
             archives_page,
             info.context.db,
             self.board,
@@ -165,7 +173,7 @@ class Leaderboard:
         **kwargs: P.kwargs,
     ) -> T:
         key = resolve_period(self.board, given(period), info.context.now())
-        return await asyncio.to_thread(read, info.context.db, self.board, key, *args, **kwargs)
+        return await run_operation(read, info.context.db, self.board, key, *args, **kwargs)
 
     @classmethod
     def of(cls, board: model.Board) -> Self:

@@ -1,7 +1,6 @@
 # mypy: disable-error-code=untyped-decorator
 """Participants and their entries."""
 
-import asyncio
 from datetime import datetime
 from typing import Annotated, Self
 
@@ -15,6 +14,7 @@ from resolvers.request.context import Info
 from resolvers.request.rank_loader import RankRequest
 from resolvers.request.scalars import AWSJSON
 from resolvers.request.selection import in_query, is_selected
+from resolvers.request.workers import run_operation
 from resolvers.types.rank import Rank
 from resolvers.types.score import Score
 
@@ -36,13 +36,14 @@ class Participant:
         self, info: Info, limit: Limit = DEFAULT_PAGE, next_token: NextToken = UNSET
     ) -> "EntryConnection":
         """Return a page of the participant's entries."""
-        page = await asyncio.to_thread(
+        page = await run_operation(
             queries.participant_entries,
             info.context.db,
             info.context.boards,
             self.id,
             or_default(limit, DEFAULT_PAGE),
             given(next_token),
+            info.context.caller.sees_hidden,
         )
         return EntryConnection.of(page)
 
@@ -66,7 +67,10 @@ class Entry:
     metadata: AWSJSON | None = strawberry.field(
         description="JSON attached to the entry; null if there is none."
     )
-    hidden: bool = strawberry.field(description="Whether the entry is hidden; a hidden entry has no rank.")
+    hidden: bool = strawberry.field(
+        description="Whether the entry is hidden. A hidden entry has no rank; only its participant, "
+        "signed in, and the board's owner can see it."
+    )
 
     @strawberry.field(
         description="The rank on the whole board, in an archive the rank at that time; null if the entry is "

@@ -100,10 +100,10 @@ def test_events_reach_their_subscribers_in_order(server: Live, transport: Transp
             for version in range(30):
                 await asyncio.to_thread(server.publish, change("ann", version))
             await asyncio.to_thread(server.publish, change("bob"))
-            await asyncio.to_thread(server.publish_top, top_change(entries='[{"a":"\\"ü"}]'))
+            await asyncio.to_thread(server.publish_top, top_change())
             assert await ann == [{"onRankBucketChange": change("ann", version)} for version in range(30)]
             assert await bob == [{"onRankBucketChange": change("bob")}]
-            assert await top == [{"onTopChange": top_change(entries='[{"a":"\\"ü"}]')}]
+            assert await top == [{"onTopChange": top_change()}]
 
     asyncio.run(run())
     server.wait_for_no_subscriptions()

@@ -23,6 +23,7 @@ from tests.support.live import (
     live_alone,
     token,
     top_change,
+    top_row,
 )
 
 ACK = {"type": "connection_ack", "payload": {"connectionTimeoutMs": 300_000}}
@@ -169,6 +170,31 @@ def test_a_required_field_that_the_publishing_mutation_left_out_fails_the_event(
     talk(server, script)
 
 
+def test_a_subscription_by_alias_moves_to_the_next_period_by_itself(server: Live) -> None:
+    server.board("days", periods=["ALL_TIME", "DAILY"])
+    today: dict[str, Any] = {"leaderboardId": "days", "period": "daily-2026-11-30", "periodAlias": "daily"}
+    over = today | {"periodAlias": None}
+    tomorrow = today | {"period": "daily-2026-12-01"}
+    by_alias = WATCH_TOP.replace('"board"', '"days"').replace("all-time", "daily")
+    rank = WATCH.replace("participantId: $who", 'participantId: $who, period: "daily"')
+
+    async def script(socket: Socket) -> None:
+        assert (await socket.start("top", by_alias))["type"] == "start_ack"
+        assert (await socket.start("rank", rank, board="days", who="ann"))["type"] == "start_ack"
+        for version, period in enumerate((today, over, tomorrow)):
+            await asyncio.to_thread(server.publish_top, top_change(version=str(version), **period))
+            await publish(server, change(version=version, **period))
+        messages = [await socket.receive() for _ in range(4)]
+        events = [(each["id"], next(iter(each["payload"]["data"].values()))) for each in messages]
+        assert {(id_, event["period"]) for id_, event in events} == {
+            (id_, period["period"]) for id_ in ("top", "rank") for period in (today, tomorrow)
+        }
+        assert {event["version"] for _, event in events} == {"0", "2"}
+        await receives_nothing(socket)
+
+    talk(server, script)
+
+
 def test_an_argument_that_the_publishing_mutation_did_not_select_matches_nothing(server: Live) -> None:
     """aws-appsync-community#109."""
 
@@ -287,6 +313,7 @@ def test_messages_before_connection_init_are_ignored(server: Live) -> None:
         (WATCH, {"board": "board", "who": ""}, "participantId"),
         (WATCH, {"board": "none", "who": "ann"}, "there is no leaderboard 'none'"),
         ('subscription { onTopChange(leaderboardId: "board", period: "x") { at } }', {}, "period"),
+        ('subscription { onTopChange(leaderboardId: "board", period: "daily") { at } }', {}, "DAILY"),
         ('{ leaderboard(id: "board") { id } }', {}, "only subscriptions"),
         ("subscription {", {}, "Syntax Error"),
         ("", {}, "payload.data"),
@@ -375,20 +402,19 @@ def test_the_connection_is_kept_alive(db: Database, boards: Boards) -> None:
 
 def test_an_event_that_is_too_large_cannot_be_published(server: Live) -> None:
     """aws-appsync-community#33: AWS would drop it silently."""
-    fits = json.dumps(["x" * 200_000])
-    server.publish_top(top_change(entries=fits))
+    server.publish_top(top_change(entries=[top_row(displayName="x" * 200_000)]))
     query = PUBLISH.replace("RankBucketChange", "TopChange").replace("FIELDS", "at")
-    (error,) = server.ask(query, input=top_change(entries=json.dumps(["x" * 240_000])))["errors"]
+    (error,) = server.ask(query, input=top_change(entries=[top_row(displayName="x" * 240_000)]))["errors"]
     assert error["errorType"] == "InvalidInput"
     assert "240000 bytes" in error["message"]
 
 
 def test_only_the_payload_that_a_subscription_makes_too_large_is_dropped(server: Live) -> None:
-    query = WATCH_TOP.replace("entries", "entries again: entries")
+    query = WATCH_TOP.replace("entries", "again: entries { displayName } entries")
 
     async def script(socket: Socket) -> None:
         assert (await socket.start("1", query))["type"] == "start_ack"
-        large = json.dumps(["x" * 150_000])
+        large = [top_row(displayName="x" * 150_000)]
         await asyncio.to_thread(server.publish_top, top_change(entries=large, version="1"))
         await asyncio.to_thread(server.publish_top, top_change(version="2"))
         assert (await socket.receive())["payload"]["data"]["onTopChange"]["version"] == "2"

@@ -1,7 +1,6 @@
 """A client that reads too slowly is disconnected, without an effect on others."""
 
 import asyncio
-import json
 import random
 from typing import Any
 
@@ -9,10 +8,10 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from local.stack.engine import Engine
-from tests.support.live import WATCH_TOP, Live, Socket, live_alone, top_change
+from tests.support.live import WATCH_TOP, Live, Socket, live_alone, top_change, top_row
 
 MAX_WAITING = 20
-LARGE = json.dumps([random.Random(1).randbytes(50_000).hex()])
+LARGE = [top_row(displayName=random.Random(1).randbytes(50_000).hex())]
 
 
 async def start_of_transport_ws(socket: Socket) -> None:

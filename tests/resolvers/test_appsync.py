@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import shutil
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ SUBMIT = """mutation ($input: SubmitScoreInput!) { submitScore(input: $input) {
 
 PAGE = """query ($limit: Int) { leaderboard(id: "board") {
   id title policy createdAt components { name kind order min max } rankBuckets { name from to topPercent }
-  size
+  currentPeriods { kind key startsAt endsAt } size
   entries(limit: $limit) { nextToken items { ...Line } }
 } }
 fragment Line on Entry {
@@ -205,9 +207,9 @@ def test_the_ranks_of_a_page_are_one_core_call(
     asked: list[tuple[int, bool]] = []
     rank_for_real = ranks.rank_entries
 
-    def rank_entries(*args: Any, positions: bool) -> Any:
+    def rank_entries(*args: Any, positions: bool, **others: Any) -> Any:
         asked.append((len(args[3]), positions))
-        return rank_for_real(*args, positions=positions)
+        return rank_for_real(*args, positions=positions, **others)
 
     monkeypatch.setattr(ranks, "rank_entries", rank_entries)
     page = '{ leaderboard(id: "board") { entries(limit: 8) { items { SELECTION } } } }'
@@ -262,6 +264,60 @@ def test_an_internal_failure_reveals_nothing(
     assert error["errorType"] == "InternalFailure"
     assert "secret" not in error["message"]
     assert "secret" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("field", "period", "expected"),
+    [
+        ("onTopChange", "daily", {"leaderboardId": "days", "periodAlias": "daily"}),
+        ("onTopChange", "all-time", None),
+        (
+            "onRankBucketChange",
+            "daily",
+            {"leaderboardId": "days", "participantId": "ann", "periodAlias": "daily"},
+        ),
+        ("onRankBucketChange", None, None),
+    ],
+)
+def test_a_subscription_by_alias_is_filtered_by_the_alias(
+    db: Database, boards: Boards, api: Api, field: str, period: str | None, expected: dict[str, str] | None
+) -> None:
+    """By itself AppSync would compare the argument with the event's period, which is always explicit."""
+    api.board("days", periods=["ALL_TIME", "DAILY"])
+    arguments = {"leaderboardId": "days", "period": period}
+    if field == "onRankBucketChange":
+        arguments["participantId"] = "ann"
+    call = {"arguments": arguments, "info": {"parentTypeName": "Subscription", "fieldName": field}}
+    [envelope] = asyncio.run(answer(db, boards, [call]))
+    assert envelope["data"] is None
+    if expected is None:
+        assert "filter" not in envelope
+        return
+    [group] = envelope["filter"]["filterGroup"]
+    assert {one["operator"] for one in group["filters"]} == {"eq"}
+    assert {one["fieldName"]: one["value"] for one in group["filters"]} == expected
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="runs AppSync's resolver in node")
+def test_the_resolver_code_sets_the_filter(tmp_path: Path) -> None:
+    """Run infra/resolver.js with the Lambda's answer, as AppSync does."""
+    code = (Path(__file__).parents[2] / "infra/resolver.js").read_text()
+    imported = "import { extensions, util } from '@aws-appsync/utils';"
+    assert imported in code
+    stubs = (
+        "const set = []; const extensions = { setSubscriptionFilter: (filter) => set.push(filter) };"
+        "const util = { error: (message, type) => { throw new Error(`${type}: ${message}`); } };"
+    )
+    script = "console.log(JSON.stringify([response({ result: JSON.parse(process.argv[2]) }), ...set]));"
+    (tmp_path / "run.mjs").write_text(code.replace(imported, stubs) + script)
+
+    def run(result: dict[str, Any]) -> Any:
+        command = ["node", "run.mjs", json.dumps(result)]
+        return json.loads(subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout)
+
+    assert run({"data": {"id": "board"}}) == [{"id": "board"}]
+    given = {"filterGroup": [{"filters": [{"fieldName": "a", "operator": "eq", "value": "b"}]}]}
+    assert run({"data": None, "filter": given}) == [None, given]
 
 
 def test_every_field_with_arguments_has_a_resolver() -> None:

@@ -32,7 +32,7 @@ MUTATIONS = {
     "archiveLeaderboard": 'archiveLeaderboard(leaderboardId: "board", limit: 1000000) { id }',
     "publishRankBucketChange": f'publishRankBucketChange(input: {{{EVENT}, participantId: "a", bucket: "b", '
     "rank: 1, cause: OTHERS}) { at }",
-    "publishTopChange": f'publishTopChange(input: {{{EVENT}, entries: "[]"}}) {{ at }}',
+    "publishTopChange": f"publishTopChange(input: {{{EVENT}, entries: []}}) {{ at }}",
 }
 
 

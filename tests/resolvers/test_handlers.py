@@ -1,15 +1,18 @@
 """The Lambda handlers, imported as Lambda imports them, on the real engine."""
 
 import base64
+import contextlib
 import hashlib
 import importlib
 import json
 import logging
 import random
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -21,6 +24,7 @@ from moto.server import ThreadedMotoServer
 from core.boards import Boards
 from core.counters.growing import growing
 from core.notifications import notifier
+from core.ranking import queries
 from core.ranking.queries import size, top
 from core.records.audit import all_records
 from core.storage.database import Database
@@ -470,25 +474,151 @@ def test_a_handler_imports_only_what_it_uses(handler: str, unwanted: list[str]) 
     assert done.stdout.strip() == "[]"
 
 
-def test_tracing_puts_a_subsegment_around_an_invocation(
-    load: Load, api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from aws_xray_sdk.core import xray_recorder  # type: ignore[import-untyped]
+class Daemon:
+    """Receives what X-Ray's SDK sends to its daemon by UDP, as on Lambda."""
 
-    names = []
-    monkeypatch.setenv("LEADERBOARD_TRACING", "true")
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+
+    def received(self) -> list[dict[str, Any]]:
+        """Return the subsegments sent so far, those inside others behind them."""
+        found = []
+        self._socket.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                header, _, body = self._socket.recv(65_536).decode().partition("\n")
+                assert json.loads(header) == {"format": "json", "version": 1}
+                found.append(json.loads(body))
+        for subsegment in found:
+            found += subsegment.get("subsegments", [])
+        return found
+
+
+@pytest.fixture
+def daemon(monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
+    """X-Ray's own recorder and emitter in Lambda's context, with a sampled trace."""
+    from aws_xray_sdk.core import xray_recorder  # type: ignore[import-untyped]
+    from aws_xray_sdk.core.lambda_launcher import LambdaContext  # type: ignore[import-untyped]
+
+    before, threshold = xray_recorder.context, xray_recorder.streaming_threshold
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
+        connection.bind(("127.0.0.1", 0))
+        host, port = connection.getsockname()
+        monkeypatch.setenv("LEADERBOARD_TRACING", "true")
+        monkeypatch.setenv("_X_AMZN_TRACE_ID", f"Root={TRACE};Parent={LAMBDA};Sampled=1")
+        xray_recorder.configure(
+            context=LambdaContext(), daemon_address=f"{host}:{port}", streaming_threshold=0
+        )
+        yield Daemon(connection)
+        xray_recorder.configure(
+            context=before, daemon_address="127.0.0.1:2000", streaming_threshold=threshold
+        )
+
+
+TRACE, LAMBDA = "1-6926d0f0-0123456789abcdef01234567", "0123456789abcdef"
+
+
+def call(type_name: str, field: str, source: Any = None, **arguments: Any) -> dict[str, Any]:
+    return {
+        "arguments": arguments,
+        "identity": {"userArn": "arn:aws:sts::123456789012:assumed-role/game/server"},
+        "source": source,
+        "secret": SECRET,
+        "info": {"parentTypeName": type_name, "fieldName": field},
+    }
+
+
+def test_each_core_operation_is_a_subsegment_with_its_units_and_requests(
+    load: Load, api: Api, daemon: Daemon
+) -> None:
     api.board()
     module = load("api_handler")
-    xray_recorder.configure(context_missing="RAISE", sampling=False)
-    with xray_recorder.in_segment("lambda") as segment:
-        module.handler(
-            {
-                "arguments": {"id": "board"},
-                "identity": None,
-                "secret": SECRET,
-                "info": {"parentTypeName": "Query", "fieldName": "leaderboard"},
-            },
-            CONTEXT,
-        )
-        names = [subsegment.name for subsegment in segment.subsegments]
-    assert names == ["Query.leaderboard"]
+    attempt = {"leaderboardId": "board", "participantId": "ann", "score": ["7"]}
+    module.handler(call("Mutation", "submitScore", input=attempt), CONTEXT)
+    sent = {one["name"]: one for one in daemon.received()}
+    assert sent.keys() == {
+        "Mutation.submitScore",
+        "core.boards.Boards.get",
+        "core.submissions.submit.submit_score",
+    }
+    request = sent["Mutation.submitScore"]
+    assert (request["trace_id"], request["parent_id"]) == (TRACE, LAMBDA)
+    for name in ("core.boards.Boards.get", "core.submissions.submit.submit_score"):
+        assert sent[name].get("parent_id", request["id"]) == request["id"]
+    assert sent["core.boards.Boards.get"]["annotations"] == {
+        "read_units": 0.5,
+        "write_units": 0.0,
+        "requests": 1,
+    }
+    assert sent["core.submissions.submit.submit_score"]["annotations"] == {
+        "read_units": 0.0,
+        "write_units": 2.0,
+        "requests": 1,
+    }
+
+
+def test_a_refusal_is_an_annotation_and_no_fault_but_a_failure_is_one(
+    load: Load, api: Api, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.board()
+    module = load("api_handler")
+    module.handler([call("Leaderboard", "top", {"id": "board"}, limit=limit) for limit in (0, 1)], CONTEXT)
+    refused, answered = sorted(
+        (one for one in daemon.received() if one["name"] == "core.ranking.queries.top"),
+        key=lambda one: "refusal" not in one["annotations"],
+    )
+    assert refused["annotations"]["refusal"] == "InvalidInput"
+    assert refused["error"]
+    assert not refused.get("fault")
+    assert not answered.get("error")
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("no disk")
+
+    monkeypatch.setattr(queries, "size", fail)
+    module.handler([call("Leaderboard", "size", {"id": "board"})], CONTEXT)
+    (failed,) = (one for one in daemon.received() if one["name"].endswith("fail"))
+    assert failed["fault"]
+
+
+def test_background_functions_trace_their_operations_too(
+    load: Load, db: Database, api: Api, queue: Queue, daemon: Daemon
+) -> None:
+    api.board()
+    api.submit("ann", "7")
+    load("stream_handler").handler(lambda_event(db), CONTEXT)
+    load("notify_handler").handler({"Records": queue.take()}, CONTEXT)
+    load("maintenance_handler").handler({}, CONTEXT)
+    sent = {one["name"]: one for one in daemon.received()}
+    for name in ("stream.process", "notifications.notifier.run_pass", "maintenance.Maintenance.run"):
+        assert sent[f"core.{name}"]["annotations"]["requests"] > 0
+
+
+def test_resolvers_call_core_where_it_is_traced() -> None:
+    """`run_operation` and `SubmissionWorkers.run`, and no threads of their own."""
+    folder = Path(__file__).parents[2] / "resolvers"
+    bare = {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*.py")
+        if "asyncio.to_thread(" in path.read_text()
+    }
+    assert bare == {"request/workers.py", "appsync.py"}  # appsync.py: `Sources.read` traces what it calls
+
+
+def test_logs_carry_the_id_of_their_own_invocation(
+    load: Load, api: Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also those written while a resolver runs, in the loop that all invocations share."""
+    api.board()
+    module = load("api_handler")
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("no disk")
+
+    monkeypatch.setattr(queries, "size", fail)
+    capsys.readouterr()
+    for request_id in ("request-1", "request-2"):
+        context = SimpleNamespace(aws_request_id=request_id)
+        module.handler([call("Leaderboard", "size", {"id": "board"})], context)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["requestId"] for line in lines] == ["request-1", "request-2"]

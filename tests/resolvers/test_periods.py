@@ -54,6 +54,18 @@ def settled_keys() -> list[str]:
     return keys(now)
 
 
+def test_a_board_shows_its_current_periods(board: Api) -> None:
+    expected = settled_keys()
+    periods = board.data('{ leaderboard(id: "board") { currentPeriods { kind key startsAt endsAt } } }')
+    found = periods["currentPeriods"]
+    assert [one["key"] for one in found] == expected
+    assert [one["kind"] for one in found] == ["ALL_TIME", "DAILY", "WEEKLY", "MONTHLY"]
+    assert (found[0]["startsAt"], found[0]["endsAt"]) == (None, None)
+    day = expected[1].removeprefix("daily-")
+    assert found[1]["startsAt"] == f"{day}T00:00:00Z"
+    assert found[1]["endsAt"] == f"{datetime.fromisoformat(day) + timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}"
+
+
 def test_a_submission_returns_every_period_and_a_query_returns_its_own(
     board: Api, drain: Callable[[], int]
 ) -> None:

@@ -1,27 +1,38 @@
 """The publisher, against an endpoint that keeps what it is sent."""
 
-import json
 import logging
 import re
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import cast
 
 import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+from graphql import (
+    FieldNode,
+    GraphQLObjectType,
+    GraphQLSchema,
+    OperationDefinitionNode,
+    SelectionSetNode,
+    build_schema,
+    get_named_type,
+    is_leaf_type,
+    parse,
+)
 
-from core.domain.board import define_board
+from core.domain.board import ComponentInput, define_board
 from core.domain.limits import MAX_EVENT_BYTES
-from core.domain.model import Entry
+from core.domain.model import Board, Entry, PeriodKind, ScoreKind
+from core.domain.periods import period_key
 from core.notifications.events import RankChange, RankChangeCause, TopChange
 from resolvers import publisher
 from resolvers.publisher import Publisher, signed, with_key
-from resolvers.schema import schema
+from tests.support.appsync_service import SDL
 from tests.support.graphql_sink import Answer, Received, Sink, accept, running_sink
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -45,12 +56,12 @@ def change(participant: str = "ann", version: int = 1) -> RankChange:
     )
 
 
-def top_change(entries: int = 2, metadata: str | None = None) -> TopChange:
+def top_change(entries: int = 2, name: str = "Ann", board: Board = BOARD) -> TopChange:
+    score = tuple(component.low for component in board.components)
     standing = [
-        Entry(BOARD, "all-time", f"p{at}", "Ann", (9 - at,), NOW, 1, metadata, False, 1, b"")
-        for at in range(entries)
+        Entry(board, "all-time", f"p{at}", name, score, NOW, 1, None, False, 1, b"") for at in range(entries)
     ]
-    return TopChange(BOARD, "all-time", tuple(enumerate(standing, 1)), entries, 7, NOW)
+    return TopChange(board, "all-time", tuple(enumerate(standing, 1)), 7, NOW)
 
 
 def throttled(_: Received) -> Answer:
@@ -71,6 +82,7 @@ def test_what_is_sent_is_the_event(sink: Sink) -> None:
         "leaderboardId": "race",
         "participantId": "ann",
         "period": "all-time",
+        "periodAlias": None,
         "previousBucket": "Top 10",
         "bucket": "Top 100",
         "previousRank": 10,
@@ -119,11 +131,36 @@ def test_report_2_4_5_every_field_is_selected_by_its_own_name(
     mutation: str, event_type: str, arguments: set[str]
 ) -> None:
     """Subscribers receive only selected fields, arguments match only those, and aliased fields are lost."""
-    [selection] = re.findall(r"\{ publish\w+\(input: \$input\) \{ ([^{}]+) \} \}", mutation)
-    definition: Any = schema.get_type_by_name(event_type)
-    fields = {schema.config.name_converter.get_graphql_name(one) for one in definition.fields}
-    assert set(selection.split()) == fields >= arguments
-    assert ":" not in selection
+    selected = selections(mutation)
+    assert arguments <= selected
+    assert selected == paths(build_schema(SDL), event_type)
+
+
+def selections(mutation: str) -> set[str]:
+    """Return the path of each leaf that a publish mutation selects; no field may be aliased."""
+
+    def leaves(selection: SelectionSetNode) -> Iterator[str]:
+        for node in selection.selections:
+            assert isinstance(node, FieldNode)
+            assert node.alias is None
+            inner = leaves(node.selection_set) if node.selection_set else [""]
+            yield from (f"{node.name.value}.{path}".rstrip(".") for path in inner)
+
+    [operation] = parse(mutation).definitions
+    assert isinstance(operation, OperationDefinitionNode)
+    [field] = operation.selection_set.selections
+    assert isinstance(field, FieldNode)
+    assert field.selection_set
+    return set(leaves(field.selection_set))
+
+
+def paths(schema: GraphQLSchema, type_name: str) -> set[str]:
+    """Return the path of each leaf of a type."""
+    found = set()
+    for name, field in cast("GraphQLObjectType", schema.type_map[type_name]).fields.items():
+        inner = get_named_type(field.type)
+        found |= {name} if is_leaf_type(inner) else {f"{name}.{path}" for path in paths(schema, inner.name)}
+    return found
 
 
 def test_a_throttled_event_is_retried(sink: Sink) -> None:
@@ -159,16 +196,17 @@ def test_an_event_that_is_refused_stops_no_other(sink: Sink, caplog: pytest.LogC
 def test_report_9_more_than_240_kb_is_never_sent(sink: Sink) -> None:
     """AppSync would drop it silently."""
     sender = Publisher(sink.url, with_key("k"))
-    huge = top_change(100, '"' + "m" * 3_000 + '"')
+    huge = top_change(100, "m" * 3_000)
     assert sender.publish([huge]).done == [huge]
     assert sink.received == []
     assert sender.take_counts() == {"refused": 1}
 
 
 def test_the_largest_top_that_there_can_be_is_sent(sink: Sink) -> None:
-    """25 entries with the longest texts, of characters that JSON escapes three times."""
+    """25 entries with names that JSON escapes and scores of as many digits as possible."""
     sender = Publisher(sink.url, with_key("k"))
-    largest = top_change(25, '"' + "\\\\" * 511 + '"')
+    components = [ComponentInput(f"c{at}", ScoreKind.DECIMAL, decimals=2) for at in range(32)]
+    largest = top_change(25, "\\" * 256, define_board(id="race", now=NOW, components=components))
     sender.publish([largest])
     assert len(sink.received[0].raw) < MAX_EVENT_BYTES
 
@@ -208,17 +246,36 @@ def test_connections_are_kept_and_requests_limited(sink: Sink) -> None:
     assert len(sink.connections) <= publisher.CONCURRENCY
 
 
-def test_a_top_is_published_as_a_query_would_return_it(sink: Sink) -> None:
+def test_a_top_is_published_as_rows(sink: Sink) -> None:
     Publisher(sink.url, with_key("k")).publish([top_change(1)])
     content = sink.received[0].input
     assert (content["leaderboardId"], content["period"], content["version"]) == ("race", "all-time", "7")
-    assert json.loads(content["entries"]) == [
+    assert content["entries"] == [
         {
-            "participant": {"id": "p0", "displayName": "Ann"},
-            "score": {"value": ["9"], "number": 9.0, "display": "9"},
+            "rank": 1,
+            "participantId": "p0",
+            "displayName": "Ann",
+            "score": {
+                "value": ["-9223372036854775808"],
+                "number": -(2.0**63),
+                "display": "-9223372036854775808",
+            },
             "achievedAt": "2026-11-30T12:00:00Z",
-            "submissions": 1,
-            "metadata": None,
-            "rank": {"rank": 1, "total": 1},
         }
     ]
+
+
+def test_an_event_of_a_current_period_has_its_alias(sink: Sink) -> None:
+    board = define_board(id="race", now=NOW, periods=[PeriodKind.ALL_TIME, PeriodKind.DAILY])
+    now = datetime.now(UTC)
+    days = [period_key(board, PeriodKind.DAILY, moment) for moment in (now, now - timedelta(days=1))]
+    for period in (*days, "all-time"):
+        Publisher(sink.url, with_key("k")).publish(
+            [
+                replace(change(), board=board, period=period),
+                replace(top_change(1, board=board), period=period),
+            ]
+        )
+    aliases = [(request.input["period"], request.input["periodAlias"]) for request in sink.received]
+    expected = [(days[0], "daily"), (days[1], None), ("all-time", None)]
+    assert sorted(aliases, key=str) == sorted(expected * 2, key=str)

@@ -1,18 +1,40 @@
 """Queries that are too deep, too wide or too large are refused before anything is read."""
 
+import re
+import shutil
+import subprocess
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
+from graphql import (
+    DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    InlineFragmentNode,
+    OperationDefinitionNode,
+    SelectionNode,
+    SelectionSetNode,
+    get_introspection_query,
+    parse,
+)
 
 from core.boards import Boards
 from core.storage.database import Database
 from resolvers.query_limits import MAX_ALIASES, MAX_DEPTH, MAX_RECORDS, MAX_TOKENS
 from tests.support.graphql_api import Api
 
-DEEPEST = """{ leaderboards(limit: 1) { items {
-  entries(limit: 10) { items { participant { entries(limit: 10) { items { rank { bucket { name } } } } } } }
-} } }"""
+ROOT = Path(__file__).parents[2]
+# 2 fields, 5 times 3, and 3.
+DEEPEST = (
+    '{ leaderboard(id: "board") { top {'
+    + " participant { entries(limit: 1) { items {" * 5
+    + " rank { bucket { name } }"
+    + " } } }" * 5
+    + " } } }"
+)
 
 
 @pytest.fixture
@@ -36,9 +58,65 @@ def refusal(api: Api, query: str, **variables: Any) -> str:
 
 
 def test_the_deepest_allowed_query_passes(api: Api) -> None:
-    boards = api.data(DEEPEST)
-    (entry,) = boards["items"][0]["entries"]["items"]
-    assert entry["participant"]["entries"]["items"][0]["rank"]["bucket"] == {"name": "Top 1"}
+    (entry,) = api.data(DEEPEST)["top"]
+    for _ in range(5):
+        (entry,) = entry["participant"]["entries"]["items"]
+    assert entry["rank"]["bucket"] == {"name": "Top 1"}
+
+
+def depth(document: DocumentNode) -> int:
+    """Count how many fields deep a query goes, by AppSync's rule: introspection counts."""
+    fragments = {
+        one.name.value: one for one in document.definitions if isinstance(one, FragmentDefinitionNode)
+    }
+
+    def of(selections: SelectionSetNode | None) -> int:
+        return max(map(of_one, selections.selections), default=0) if selections else 0
+
+    def of_one(node: SelectionNode) -> int:
+        if isinstance(node, FieldNode):
+            return 1 + of(node.selection_set)
+        if isinstance(node, FragmentSpreadNode):
+            return of(fragments[node.name.value].selection_set)
+        assert isinstance(node, InlineFragmentNode)
+        return of(node.selection_set)
+
+    [operation] = (one for one in document.definitions if isinstance(one, OperationDefinitionNode))
+    return of(operation.selection_set)
+
+
+GRAPHQL_JS = """const { getIntrospectionQuery } = require('graphql');
+console.log(getIntrospectionQuery({
+  descriptions: true, specifiedByUrl: true, directiveIsRepeatable: true, schemaDescription: true,
+  inputValueDeprecation: true, oneOf: false,
+}));"""
+
+
+def introspection_queries() -> list[str]:
+    """Return the standard query of graphql-core, and that of graphql-js where it is installed."""
+    queries = [get_introspection_query(input_value_deprecation=True, specified_by_url=True)]
+    if shutil.which("node") and (ROOT / "node_modules/graphql").exists():
+        ran = subprocess.run(["node", "-e", GRAPHQL_JS], cwd=ROOT, capture_output=True, text=True, check=True)
+        queries.append(ran.stdout)
+    return queries
+
+
+def test_the_standard_introspection_query_is_within_the_limits_of_both_services(api: Api) -> None:
+    declared = (ROOT / "infra/variables_api.tf").read_text().split('variable "query_depth_limit" {')[1]
+    default = re.search(r"default += (\d+)", declared)
+    assert default
+    on_appsync = int(default[1])
+    assert on_appsync == MAX_DEPTH
+    for query in introspection_queries():
+        assert 10 < depth(parse(query)) <= on_appsync
+        response = api.ask(query, key="public")
+        assert "errors" not in response
+        assert response["data"]["__schema"]["types"]
+
+
+def test_introspection_counts_like_any_field(api: Api) -> None:
+    deep = "ofType { " * MAX_DEPTH + "name" + " }" * MAX_DEPTH
+    assert "fields deep" in refusal(api, f"{{ __schema {{ types {{ {deep} }} }} }}")
 
 
 def test_a_query_that_is_too_deep_is_refused(api: Api) -> None:

@@ -30,8 +30,13 @@ from tests.support.graphql_api import KEYS
 
 SECRET = "a secret of at least thirty-two bytes"
 PUBLIC = {"host": "localhost", "x-api-key": "public"}
-FIELDS = "leaderboardId participantId period previousBucket bucket previousRank rank cause version at"
-TOP_FIELDS = "leaderboardId period entries version at"
+FIELDS = (
+    "leaderboardId participantId period periodAlias previousBucket bucket previousRank rank cause version at"
+)
+TOP_FIELDS = (
+    "leaderboardId period periodAlias version at "
+    "entries { rank participantId displayName score { value number display } achievedAt }"
+)
 PUBLISH = "mutation ($input: RankBucketChangeInput!) { publishRankBucketChange(input: $input) { FIELDS } }"
 PUBLISH_TOP = "mutation ($input: TopChangeInput!) { publishTopChange(input: $input) { FIELDS } }"
 WATCH = (
@@ -53,6 +58,7 @@ def change(participant: str = "ann", version: int = 1, **changes: Any) -> dict[s
         "leaderboardId": "board",
         "participantId": participant,
         "period": "all-time",
+        "periodAlias": None,
         "previousBucket": "Top 3",
         "bucket": "Top 10",
         "previousRank": 3,
@@ -66,8 +72,27 @@ def change(participant: str = "ann", version: int = 1, **changes: Any) -> dict[s
 
 def top_change(**changes: Any) -> dict[str, Any]:
     """Return a top change as the publisher sends it."""
-    top = {"leaderboardId": "board", "period": "all-time", "entries": "[1]", "version": "1", "at": AT}
-    return top | changes
+    return {
+        "leaderboardId": "board",
+        "period": "all-time",
+        "periodAlias": None,
+        "entries": [top_row()],
+        "version": "1",
+        "at": AT,
+        **changes,
+    }
+
+
+def top_row(participant: str = "x", **changes: Any) -> dict[str, Any]:
+    """Return a row of a top change."""
+    return {
+        "rank": 1,
+        "participantId": participant,
+        "displayName": '"ü',
+        "score": {"value": ["62"], "number": 62.0, "display": "1:02"},
+        "achievedAt": AT,
+        **changes,
+    }
 
 
 class Live:

@@ -17,6 +17,8 @@ from core.domain.errors import InvalidInput
 from core.domain.model import Board, PeriodKind, Retention
 from core.domain.periods import (
     change_zone,
+    current_name,
+    current_periods,
     expires_at,
     is_expired,
     period_before,
@@ -194,6 +196,12 @@ def test_across_changes_of_zone_every_instant_has_one_key_and_every_key_one_span
         assert moment < end
         assert period_key(board, kind, end) > key
         assert period_key(board, kind, end - timedelta(microseconds=1)) == key
+        period = next(period for period in current_periods(board, moment) if period.kind is kind)
+        assert (period.key, period.ends_at) == (key, end)
+        assert period.starts_at is not None
+        assert period.starts_at <= moment
+        assert period_key(board, kind, period.starts_at) == key
+        assert period_key(board, kind, period.starts_at - timedelta(microseconds=1)) < key
 
 
 @given(st.randoms(use_true_random=False), kinds)
@@ -277,6 +285,24 @@ def test_a_zone_must_be_an_iana_name(name: str) -> None:
 
 
 # Periods as clients name them
+
+
+def test_a_period_has_its_name_while_it_is_current() -> None:
+    board = board_in("Pacific/Pago_Pago")
+    periods = current_periods(board, NOW)
+    assert [(period.kind, period.key) for period in periods] == [
+        (kind, period_key(board, kind, NOW)) for kind in PeriodKind
+    ]
+    assert (periods[0].starts_at, periods[0].ends_at) == (None, None)
+    names = [current_name(board, period.key, NOW) for period in periods]
+    assert names == [None, "daily", "weekly", "monthly"]
+    for period, name in zip(periods[1:], names[1:], strict=True):
+        assert period.starts_at is not None
+        assert period.ends_at is not None
+        assert current_name(board, period.key, period.starts_at) == name
+        assert current_name(board, period.key, period.ends_at - timedelta(microseconds=1)) == name
+        assert current_name(board, period.key, period.ends_at) is None
+        assert current_name(board, period_before(period.key), NOW) is None
 
 
 def test_a_kinds_name_is_the_current_period_and_a_key_is_itself() -> None:

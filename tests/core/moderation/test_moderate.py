@@ -282,7 +282,7 @@ ON_PERIODS = [PeriodKind.ALL_TIME, PeriodKind.DAILY, PeriodKind.WEEKLY]
 def standing(db: Database, twin: Twin, participant: str, when: datetime) -> dict[str, bool]:
     """Return by period whether each entry of a participant is hidden, as of a moment."""
     periods = periods_reached(twin.board, when, when)
-    found = {period: entry(db, twin.board, period, participant) for period in periods}
+    found = {period: entry(db, twin.board, period, participant, lambda _: True) for period in periods}
     return {period: one.hidden for period, one in found.items() if one}
 
 

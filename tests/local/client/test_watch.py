@@ -26,7 +26,7 @@ from local.client.api import find
 from local.client.watch import watch
 from local.errors import Refused, StackError
 from local.stack.engine import Engine, free_port
-from tests.support.live import Live, change, live, live_alone, top_change
+from tests.support.live import Live, change, live, live_alone, top_change, top_row
 
 ROOT = Path(__file__).parents[3]
 SUBMIT = "mutation ($input: SubmitScoreInput!) { submitScore(input: $input) { accepted } }"
@@ -115,12 +115,10 @@ def test_a_participant_without_a_rank_can_be_watched(server: Live) -> None:
 def test_the_top_of_a_board(server: Live) -> None:
     with watching("board", "--top", *to(server)) as watch:
         assert [watch.line() for _ in range(3)] == ["now: top", "   1  bob  9", "   2  ann  7"]
-        entries = (
-            '[{"participant":{"id":"x","displayName":"X"},"score":{"display":"1:02"},"rank":{"rank":1}}]'
-        )
-        server.publish_top(top_change(entries=entries))
-        assert [watch.line() for _ in range(2)] == ["top", "   1  X  1:02"]
-        server.publish_top(top_change(entries="[]", version="2"))
+        rows = [top_row(displayName="X"), top_row("y", rank=2, displayName=None)]
+        server.publish_top(top_change(entries=rows))
+        assert [watch.line() for _ in range(3)] == ["top", "   1  X  1:02", "   2  y  1:02"]
+        server.publish_top(top_change(entries=[], version="2"))
         assert watch.line() == "top: nobody"
 
 
