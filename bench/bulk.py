@@ -21,7 +21,7 @@ from rich.table import Table
 from bench.markdown import replace_section, table
 from core.archives.read import archive_entries
 from core.archives.write import begin_archive, write_archive
-from core.domain.pages import every_item
+from core.domain.page_tokens import every_item
 from core.domain.periods import ALL_TIME
 from core.ranking.queries import entries
 from core.storage.database import metered

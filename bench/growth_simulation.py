@@ -16,9 +16,9 @@ from core.counters.guard import guard_name, guard_value
 from core.counters.nodes import node_key, pack_edges
 from core.domain.model import Board
 from core.domain.rank_key import score_bytes
+from core.tree.edges import choose_edges
 from core.tree.node import Node, edges_name, node_name
 from core.tree.shape import Path, capacity, static_edges
-from core.tree.split import choose_edges
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef

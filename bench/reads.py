@@ -14,7 +14,7 @@ from core.counters.cache import CounterCache
 from core.counters.known_trees import Trees
 from core.domain.keys import standings_key
 from core.domain.model import Board, Entry, Rank, RankStrategy
-from core.domain.pages import encode_token
+from core.domain.page_tokens import encode_token
 from core.domain.periods import ALL_TIME
 from core.domain.rank_key import just_above, participant_of, score_bytes
 from core.ranking.queries import around, entries, entries_of, entry, top

@@ -13,7 +13,7 @@ from core.domain.errors import LeaderboardExists, LeaderboardNotFound, Throttled
 from core.domain.keys import SEPARATOR
 from core.domain.limits import MAX_BOARDS_PAGE, MAX_TITLE_BYTES, check_limit
 from core.domain.model import UNSET, Board, ClientAccess, Page, PeriodKind, RankBucket, Retention, Unset
-from core.domain.pages import decode_token, encode_token, every_item
+from core.domain.page_tokens import decode_token, encode_token, every_item
 from core.domain.periods import change_zone
 from core.domain.rank_key import microseconds
 from core.domain.text import check_id, check_text

@@ -5,7 +5,6 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from core.archives.period_end import archive_ended_period
 from core.archives.write import write_archive
 from core.boards import Boards
 from core.moderation.forget import erase_from_archives
@@ -13,10 +12,8 @@ from core.records.jobs import Item, Job, pending_jobs, remove_job
 from core.storage.database import Database
 from core.upkeep.deletion import delete_rest
 from core.upkeep.growth import grow_all
-from core.upkeep.period_ends import PeriodEndHook, call_period_end_hooks
+from core.upkeep.period_ends import call_period_end_hooks
 
-# What happens at the end of each period, at least once. Rewards, leagues and events are added here.
-PERIOD_END_HOOKS: tuple[PeriodEndHook, ...] = (archive_ended_period,)
 # Late scores have hours of grace, so polling every five minutes is enough.
 _POLL_SECONDS = 300.0
 
@@ -42,7 +39,7 @@ class Maintenance:
         now = time.monotonic()
         if self.polled_at is None or now > self.polled_at + _POLL_SECONDS:
             self.polled_at = now
-            call_period_end_hooks(self.db, self.boards, datetime.now(UTC), PERIOD_END_HOOKS)
+            call_period_end_hooks(self.db, self.boards, datetime.now(UTC))
         jobs = 0
         for job, name, item in pending_jobs(self.db):
             try:

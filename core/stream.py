@@ -17,7 +17,7 @@ from typing import Any
 
 from core.boards import Boards
 from core.counters.cache import MAX_STANDINGS, CounterCache
-from core.counters.growing import mark_growing
+from core.counters.growing_list import mark_growing
 from core.counters.known_trees import TreeReplaced, Trees
 from core.counters.nodes import add_steps, counts_of
 from core.domain.entry_item import without_foreign_shard
@@ -32,7 +32,7 @@ from core.storage.parallel import run_all
 from core.tree.changes import Change, MalformedRecord, read_change
 from core.tree.node import Step, node_name
 from core.tree.shape import GROW_AT, Path, capacity
-from core.upkeep.rewrites import rewrite_entry
+from core.upkeep.entry_rewrites import rewrite_entry
 
 _MARK_SECONDS = 30  # a leaf that stays full is marked again after so long
 # Errors that a retry of the batch does not fix.

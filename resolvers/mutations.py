@@ -10,7 +10,7 @@ from core.archives.write import begin_archive, write_archive
 from core.domain.entry_item import TEXTS
 from core.domain.errors import LeaderboardNotFound
 from core.domain.periods import ALL_TIME, resolve_period
-from core.entries import edit
+from core.entries import texts
 from core.moderation import correct, forget, moderate
 from core.submissions.submit import submit_score
 from resolvers.bulk import submit_many
@@ -172,7 +172,7 @@ class Mutation:
         context = info.context
         board = await run_operation(context.boards.get, changes.leaderboard_id)
         entry = await run_operation(
-            edit.update_entry,
+            texts.update_entry,
             context.db,
             board,
             changes.participant_id,

@@ -10,7 +10,7 @@ from core.archives.rows import CHUNK_ROWS, Row, entry_of, erased, rank_of, unpac
 from core.domain.errors import ArchiveNotFound
 from core.domain.limits import MAX_ARCHIVES_PAGE, MAX_PAGE, check_limit
 from core.domain.model import Archive, Board, Entry, Page, Rank
-from core.domain.pages import decode_token, encode_token
+from core.domain.page_tokens import decode_token, encode_token
 from core.domain.rank_key import instant
 from core.records.jobs import Job, pending_jobs
 from core.records.table import newest_page, query_records, read_record

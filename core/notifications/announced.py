@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from core.counters.nodes import expiry, get_node, node_key
 from core.domain.keys import live_partition
 from core.domain.model import Board
+from core.notifications.bucket_cuts import Cut, Cuts, bucket_at, cut_order, is_inside
 from core.notifications.codec import pack, unpack
-from core.notifications.cuts import Cut, Cuts, bucket_at, cut_order, is_inside
 from core.storage.database import Database
 
 ANNOUNCED_NODE = "announced"

@@ -15,7 +15,7 @@ from core.counters.nodes import TREES_NODE, Item, counts_of, get_nodes
 from core.domain.keys import split_standings
 from core.domain.model import Board
 from core.domain.rank_key import just_above, score_bytes
-from core.notifications.cuts import Cut, Cuts, last_places
+from core.notifications.bucket_cuts import Cut, Cuts, last_places
 from core.ranking.top import Top
 from core.storage.database import Database
 from core.storage.parallel import run_all

@@ -8,7 +8,7 @@ from core.domain.keys import split_standings
 from core.domain.model import Board
 from core.domain.rank_key import just_below
 from core.notifications.boundaries import Boundary
-from core.notifications.cuts import Cut, Cuts, cut_order, is_inside
+from core.notifications.bucket_cuts import Cut, Cuts, cut_order, is_inside
 from core.ranking.top import Top
 from core.storage.database import Database
 from core.storage.rank_index import read_run

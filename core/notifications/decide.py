@@ -9,9 +9,9 @@ from core.domain.entry_item import is_ranked, sanitize_item, without_foreign_sha
 from core.domain.keys import split_standings
 from core.domain.model import Board
 from core.domain.rank_key import score_bytes
-from core.notifications.cuts import Cuts, bucket_at, place_range
+from core.notifications.bucket_cuts import Cuts, bucket_at, place_range
 from core.notifications.events import RankChangeCause
-from core.notifications.look import Findings
+from core.notifications.findings import Findings
 from core.notifications.movers import Mover
 from core.notifications.outbox import Outgoing, read_outgoing
 from core.ranking.strategies import by_tree

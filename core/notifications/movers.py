@@ -16,8 +16,8 @@ from core.domain.entry_item import IN_TOP_CHANGE, is_ranked
 from core.domain.keys import live_partition
 from core.domain.model import Board
 from core.notifications.announced import Announced, read_announced
+from core.notifications.bucket_cuts import Cut, bucket_at, buckets_digest, is_inside
 from core.notifications.codec import pack, unpack
-from core.notifications.cuts import Cut, bucket_at, buckets_digest, is_inside
 from core.storage.database import Database, batch_write, query_all
 from core.storage.parallel import batched
 from core.tree.changes import Change, latest

@@ -24,7 +24,7 @@ from core.domain.rank_key import instant
 from core.notifications.announced import Announced, read_announced, write_announced
 from core.notifications.decide import decide
 from core.notifications.events import Event, Publish, Published, TopChange
-from core.notifications.look import INDEX_LAG, Findings, look
+from core.notifications.findings import INDEX_LAG, Findings, look
 from core.notifications.movers import delete_movers
 from core.notifications.outbox import Pending, write_outgoing, write_pending
 from core.notifications.top_change import top_change, top_digest, top_end

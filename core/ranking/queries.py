@@ -13,7 +13,7 @@ from core.domain.errors import InvalidInput
 from core.domain.keys import split_standings, standings_key
 from core.domain.limits import MAX_ENTRIES_OF, MAX_PAGE, MAX_RADIUS, MAX_TOP, check_limit
 from core.domain.model import Board, Entry, Page, Place
-from core.domain.pages import decode_token, encode_token
+from core.domain.page_tokens import decode_token, encode_token
 from core.domain.periods import is_expired
 from core.domain.text import check_id
 from core.ranking.top import read_top

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.domain.limits import MAX_REASON_BYTES
 from core.domain.model import Page
-from core.domain.pages import every_item
+from core.domain.page_tokens import every_item
 from core.domain.text import check_text
 from core.records.table import newest_page, put_record, query_records, read_record, record_key
 from core.storage.database import Database

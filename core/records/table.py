@@ -14,7 +14,7 @@ A record set is a partition. The other names begin with `~`, and no archive's id
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from core.domain.pages import decode_token, encode_token
+from core.domain.page_tokens import decode_token, encode_token
 from core.storage.database import Database, query_all
 
 if TYPE_CHECKING:

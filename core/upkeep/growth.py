@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from core.boards import Boards
 from core.counters import nodes
-from core.counters.growing import growing, unmark_growing
+from core.counters.growing_list import growing, unmark_growing
 from core.counters.known_trees import ANNOUNCEMENT_LEAD, CACHE_TTL, Trees
 from core.counters.whole_tree import Child, children, load_tree
 from core.domain.keys import split_standings
@@ -24,10 +24,10 @@ from core.domain.rank_key import score_bytes
 from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.storage.rank_index import read_keys
+from core.tree.edges import choose_edges
 from core.tree.node import edges_name, node_name
 from core.tree.shape import capacity
-from core.tree.split import choose_edges
-from core.upkeep.rewrites import rewrite
+from core.upkeep.entry_rewrites import rewrite
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from core.archives.period_hook import archive_ended_period
 from core.boards import Boards
 from core.domain.keys import SEPARATOR
 from core.domain.model import Board, PeriodKind
@@ -26,13 +27,16 @@ if TYPE_CHECKING:
 
 PeriodEndHook = Callable[[Database, Board, str, datetime], None]  # the period's key, and the time now
 
+# Rewards, leagues and events are added here.
+PERIOD_END_HOOKS: tuple[PeriodEndHook, ...] = (archive_ended_period,)
+
 _log = logging.getLogger(__name__)
 
 _INDEX_LAG = timedelta(minutes=5)  # how long the index may take to show scores of the last moment
 
 
 def call_period_end_hooks(
-    db: Database, boards: Boards, now: datetime, hooks: Sequence[PeriodEndHook]
+    db: Database, boards: Boards, now: datetime, hooks: Sequence[PeriodEndHook] = PERIOD_END_HOOKS
 ) -> None:
     """Call the hooks for every period that has ended on any board; a board that fails stops no other.
 

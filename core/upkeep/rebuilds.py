@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from core.counters.directory import Directory, change_directory
-from core.counters.growing import mark_growing
+from core.counters.growing_list import mark_growing
 from core.counters.known_trees import ANNOUNCEMENT_LEAD, CACHE_TTL
 from core.counters.nodes import node_key, partitions, query_nodes
 from core.counters.whole_tree import load_tree
@@ -19,8 +19,8 @@ from core.ranking.top import TOP_NODE, renew_top
 from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.upkeep.checks import CheckReport, check
+from core.upkeep.entry_rewrites import Progress, rewrite
 from core.upkeep.growth import grow
-from core.upkeep.rewrites import Progress, rewrite
 
 _PAUSE = 1.0  # seconds between two steps of growth, in which the stream is counted
 _GROWTH_TIMEOUT = 60_000  # milliseconds without a leaf that settles

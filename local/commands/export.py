@@ -14,7 +14,7 @@ from typing import TextIO
 from core.archives.read import archive_entries, read_complete
 from core.domain.limits import MAX_PAGE
 from core.domain.model import Board, Entry, Page
-from core.domain.pages import every_item
+from core.domain.page_tokens import every_item
 from core.domain.periods import ALL_TIME, resolve_period
 from core.domain.scores import format_value
 from core.ranking.queries import entries, size

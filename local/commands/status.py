@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import boto3
 from botocore.exceptions import ClientError
 
-from core.counters.growing import growing
+from core.counters.growing_list import growing
 from core.records.jobs import pending_jobs
 from local.console import add_json, print_pairs
 from local.stack.engine import find_engine

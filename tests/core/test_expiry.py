@@ -8,7 +8,7 @@ import pytest
 
 from core.boards import Boards
 from core.counters.directory import change_directory
-from core.counters.growing import growing, mark_growing
+from core.counters.growing_list import growing, mark_growing
 from core.domain.keys import standings_key
 from core.domain.model import Board, CounterMode, Retention
 from core.domain.periods import expires_at, periods_reached

@@ -22,7 +22,7 @@ from botocore.exceptions import ClientError
 from moto.server import ThreadedMotoServer
 
 from core.boards import Boards
-from core.counters.growing import growing
+from core.counters.growing_list import growing
 from core.notifications import notifier
 from core.ranking import queries
 from core.ranking.queries import size, top

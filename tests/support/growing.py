@@ -11,7 +11,7 @@ from core.counters import known_trees, root
 from core.counters.known_trees import ANNOUNCEMENT_LEAD, CACHE_TTL, Trees
 from core.counters.whole_tree import load_tree
 from core.storage import clock as clock_module
-from core.tree import shape, split
+from core.tree import edges, shape
 from core.upkeep.growth import grow
 from tests.support.twin import Twin
 
@@ -48,8 +48,8 @@ class Grower:
         """Let leaves grow beyond `grow_at` entries, into little more than `inner` children."""
         monkeypatch.setattr(shape, "GROW_AT", grow_at)
         monkeypatch.setattr(shape, "TIES_GROW_AT", grow_at)
-        monkeypatch.setattr(split, "FANOUT", inner + 2)
-        monkeypatch.setattr(split, "_OUTER", 2)
+        monkeypatch.setattr(edges, "FANOUT", inner + 2)
+        monkeypatch.setattr(edges, "_OUTER", 2)
         clock = Clock()
         for module in (clock_module, root, known_trees):
             monkeypatch.setattr(module, "time", clock)

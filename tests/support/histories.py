@@ -20,7 +20,7 @@ from core.domain.periods import ALL_TIME
 from core.moderation.moderate import remove_entry
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
-from core.tree import shape, split
+from core.tree import edges, shape
 from core.upkeep import checks, rebuilds
 from core.upkeep.growth import grow
 from tests.support.deliveries import Deliveries, Records
@@ -38,8 +38,8 @@ def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (shape, stream):
         monkeypatch.setattr(module, "GROW_AT", 3)
     monkeypatch.setattr(shape, "TIES_GROW_AT", 3)
-    monkeypatch.setattr(split, "FANOUT", 6)
-    monkeypatch.setattr(split, "_OUTER", 2)
+    monkeypatch.setattr(edges, "FANOUT", 6)
+    monkeypatch.setattr(edges, "_OUTER", 2)
 
 
 @dataclass

@@ -14,7 +14,7 @@ from core.archives.write import begin_archive, write_archive
 from core.boards import Boards
 from core.domain.errors import ArchiveNotFound, InvalidInput
 from core.domain.model import Archive, Page, RankBucket, ScorePolicy
-from core.domain.pages import every_item
+from core.domain.page_tokens import every_item
 from core.records.jobs import pending_jobs
 from core.records.table import query_records
 from core.storage.database import Database, metered

@@ -15,7 +15,7 @@ from core.domain.errors import InvalidInput, LeaderboardExists, LeaderboardNotFo
 from core.domain.limits import MAX_DISPLAY_NAME_BYTES, MAX_ID_BYTES, MAX_METADATA_BYTES
 from core.domain.model import UNSET
 from core.domain.text import check_id, is_invisible
-from core.entries.edit import update_entry
+from core.entries.texts import update_entry
 from core.moderation.moderate import remove_entry
 from core.ranking.queries import around, entries, entries_of, entry, participant_entries, size, top
 from core.storage.database import Database

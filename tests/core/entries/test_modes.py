@@ -20,9 +20,9 @@ from core.storage.clock import now_ms
 from core.storage.database import Database, metered
 from core.upkeep import checks, growth, rebuilds
 from core.upkeep.checks import check
+from core.upkeep.entry_rewrites import rewrite
 from core.upkeep.growth import grow
 from core.upkeep.rebuilds import rebuild
-from core.upkeep.rewrites import rewrite
 from tests.support.growing import Grower
 from tests.support.twin import ALL_TIME, LONG_AGO, NOW, Twin, standing_of, submit_to
 from tests.support.wire import Request, cancelled, intercept, lose_answers, refused

@@ -14,9 +14,9 @@ from core.boards import Boards
 from core.domain.board import define_board
 from core.domain.keys import live_partition
 from core.domain.model import CounterMode, RankBucket, ScorePolicy, TieBreak
-from core.entries.edit import update_entry
+from core.entries.texts import update_entry
 from core.moderation.forget import erase_from_archives, forget_participant
-from core.notifications import look, movers, notifier
+from core.notifications import findings, movers, notifier
 from core.notifications.events import Event, Published, RankChange, RankChangeCause
 from core.notifications.notifier import NextPass
 from core.notifications.outbox import Pending, delete_outgoing, read_pending, write_pending
@@ -389,7 +389,7 @@ def test_all_whom_the_index_did_not_show_are_found_however_many(
     make_scenario: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More than one pass looks at, on both sides of where the boundary is by then."""
-    monkeypatch.setattr(look, "MAX_CANDIDATES", 10)
+    monkeypatch.setattr(findings, "MAX_CANDIDATES", 10)
     monkeypatch.setattr(top, "TOP_KEPT", 3)
     scenario = make_scenario(rank_buckets=[RankBucket("forty", to=40), RankBucket("rest")])
     fill(scenario, 100)
@@ -561,7 +561,7 @@ def test_at_most_one_event_a_second_and_none_lost(make_scenario: Any) -> None:
 def test_a_burst_of_500_is_published_in_bounded_passes(
     make_scenario: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(look, "MAX_CANDIDATES", 200)
+    monkeypatch.setattr(findings, "MAX_CANDIDATES", 200)
     monkeypatch.setattr(movers, "MOVERS_PER_ITEM", 50)
     scenario = make_scenario()
     chance = random.Random(5)
@@ -599,7 +599,7 @@ def test_a_boundary_that_moves_far_is_followed_pass_by_pass(
     make_scenario: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By more entries than one pass looks at, out and back in, while nobody's own score moves."""
-    monkeypatch.setattr(look, "MAX_CANDIDATES", 20)
+    monkeypatch.setattr(findings, "MAX_CANDIDATES", 20)
     scenario = make_scenario(rank_buckets=[RankBucket("half", top_percent=50), RankBucket("rest")])
     fill(scenario, 100)
     for number in range(100):
@@ -651,7 +651,7 @@ def test_pending_changes_that_lead_back_come_to_nothing_however_many_wait(
     make_scenario: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also for a participant whom the pass looks at for another reason, before the turn of their event."""
-    monkeypatch.setattr(look, "MAX_CANDIDATES", 1)
+    monkeypatch.setattr(findings, "MAX_CANDIDATES", 1)
     scenario = make_scenario(rank_buckets=[RankBucket("two", to=2), RankBucket("rest")])
     fill(scenario, 4)
     before = len(scenario.audience.received)

@@ -10,7 +10,7 @@ import pytest
 from core.boards import Boards
 from core.domain.entry_item import PROJECTED
 from core.domain.model import Board, CounterMode, Entry, PeriodKind, ScorePolicy
-from core.entries.edit import update_entry
+from core.entries.texts import update_entry
 from core.moderation.moderate import hide_entry
 from core.ranking.queries import entry, newest_named, size, top
 from core.storage.database import Database, metered

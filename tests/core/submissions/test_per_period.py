@@ -13,7 +13,7 @@ from core.boards import Boards
 from core.domain.board import ComponentInput, define_board
 from core.domain.errors import EntryNotFound, InvalidInput, InvalidScore
 from core.domain.model import Board, CounterMode, Entry, PeriodKind, ScorePolicy, TieBreak
-from core.entries.edit import update_entry
+from core.entries.texts import update_entry
 from core.moderation.moderate import hide_entry
 from core.ranking.queries import entries, entry, size, top
 from core.ranking.ranks import rank_entries

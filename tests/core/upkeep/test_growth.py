@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from core.counters import growing as growing_list
-from core.counters.growing import growing, mark_growing
+from core.counters import growing_list
+from core.counters.growing_list import growing, mark_growing
 from core.counters.known_trees import ANNOUNCEMENT_LEAD, CACHE_TTL, MAX_CLOCK_SKEW
 from core.counters.nodes import node_key
 from core.domain.entry_item import entry_key

@@ -15,7 +15,7 @@ from core.archives.read import archive_entries, archives_page
 from core.archives.write import begin_archive
 from core.domain.errors import EntryRemoved
 from core.domain.model import Board, PeriodKind
-from core.maintenance import PERIOD_END_HOOKS, Maintenance
+from core.maintenance import Maintenance
 from core.moderation.forget import forget_participant
 from core.moderation.moderate import hide_entry, restore_entry
 from core.ranking.queries import size
@@ -173,7 +173,7 @@ def test_no_archive_is_made_of_incomplete_standings(
 
     def maintain() -> None:
         Maintenance(other.db, other.boards).run(1e9)
-        call_period_end_hooks(other.db, other.boards, NOW + timedelta(days=3), PERIOD_END_HOOKS)
+        call_period_end_hooks(other.db, other.boards, NOW + timedelta(days=3))
 
     write_part = restoring._write_part
 

@@ -7,7 +7,7 @@ import pytest
 
 from core.boards import Boards
 from core.counters.cache import CounterCache
-from core.counters.growing import mark_growing
+from core.counters.growing_list import mark_growing
 from core.counters.nodes import node_key
 from core.counters.root import read_size
 from core.counters.whole_tree import load_tree

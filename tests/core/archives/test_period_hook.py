@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from core.archives import period_end
-from core.archives.period_end import archive_ended_period
+from core.archives import period_hook
+from core.archives.period_hook import archive_ended_period
 from core.archives.read import archive_entries, archives_page
 from core.archives.write import begin_archive, write_archive
 from core.boards import Boards
@@ -71,7 +71,7 @@ def test_a_board_whose_archive_fails_stops_no_other(
             raise RuntimeError("throttled")
         return begin_archive(db, board, *args, **options)
 
-    monkeypatch.setattr(period_end, "begin_archive", begin)
+    monkeypatch.setattr(period_hook, "begin_archive", begin)
     assert archive_ended(db, boards, NOW + 3 * DAY) == 1
     monkeypatch.undo()
     assert archive_ended(db, boards, NOW + 3 * DAY) == 1
@@ -134,9 +134,7 @@ def test_maintenance_polls_for_ended_periods(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     polls: list[datetime] = []
-    monkeypatch.setattr(
-        "core.maintenance.call_period_end_hooks", lambda _db, _boards, now, _hooks: polls.append(now)
-    )
+    monkeypatch.setattr("core.maintenance.call_period_end_hooks", lambda _db, _boards, now: polls.append(now))
     maintenance = Maintenance(db, boards)
     for _ in range(3):
         assert maintenance.run(1) == (0, 0)

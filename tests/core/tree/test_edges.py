@@ -16,9 +16,9 @@ from bench.growth_simulation import SimulatedNode, simulate
 from core.domain.board import ComponentInput
 from core.domain.model import Board, TieBreak
 from core.domain.rank_key import encode, just_above, score_bytes
+from core.tree.edges import choose_edges
 from core.tree.node import Node
 from core.tree.shape import FANOUT, GROW_AT, TIES_GROW_AT, static_edges
-from core.tree.split import choose_edges
 
 SIZE = 12_000
 BY_NAME = {one.name: one for one in DISTRIBUTIONS}

@@ -7,8 +7,8 @@ from itertools import islice
 from core.domain.model import Board
 from core.notifications.announced import Announced
 from core.notifications.boundaries import Boundaries, find_boundaries
+from core.notifications.bucket_cuts import buckets_digest
 from core.notifications.crossed import Crossed, find_crossed, read_between
-from core.notifications.cuts import buckets_digest
 from core.notifications.movers import MOVERS_PER_ITEM, Mover, MoverBatch, merge_movers, read_movers
 from core.notifications.outbox import Pending, read_pending
 from core.notifications.top_change import top_digest
