@@ -159,9 +159,9 @@ def test_the_ranks_of_a_page_are_one_core_call(
     asked: list[tuple[int, bool]] = []
     rank_for_real = ranks.rank_entries
 
-    def rank_entries(*args: Any, positions: bool) -> Any:
+    def rank_entries(*args: Any, positions: bool, total: int | None) -> Any:
         asked.append((len(args[3]), positions))
-        return rank_for_real(*args, positions=positions)
+        return rank_for_real(*args, positions=positions, total=total)
 
     monkeypatch.setattr(ranks, "rank_entries", rank_entries)
     page = '{ leaderboard(id: "board") { entries(limit: 8) { items { SELECTION } } } }'
