@@ -57,8 +57,7 @@ def update_top(db: Database, shard_id: str, board: Board, standings: str, change
         recheck_at = known.recheck_at
         recheck = recheck_at is not None and now_ms() > recheck_at
         if recheck or (not top.whole and len(top.items) < TOP_KEPT):
-            # The first time, whatever the index does not show yet is still to come by the stream.
-            recheck_at = None if recheck or not item else now_ms() + _INDEX_LAG
+            recheck_at = None if recheck else now_ms() + _INDEX_LAG
             top = _merge(_read_best(db, board, standings, known), latest(changes))
         # The guard must move even for an entry that came into the top and left it again.
         elif item and top == known and not any(_ranks_within(top, change.new) for change in changes):
