@@ -182,6 +182,7 @@ def _finish(
         return NextPass(min(5.0, 1.0 + empty_passes), empty_passes + 1)
     if not stored or len(done) < len(events) or delivery.pending.since or findings.is_partial:
         return _SOON
-    rechecked = findings.top.recheck_at is None
+    # The first pass leaves that to the changes to come: a board with one entry has no second pass.
+    rechecked = findings.top.recheck_at is None or findings.stored is None
     incomplete = announced.uncertain_since or not findings.boundaries.complete or not rechecked
     return NextPass(INDEX_LAG / 1000) if incomplete else None
