@@ -124,7 +124,7 @@ variable "domain" {
 }
 
 variable "private_network" {
-  description = "Makes AppSync's endpoint reachable from VPCs alone (visibility PRIVATE). The notify function then runs in these subnets, which need endpoints for appsync-api, sqs and dynamodb. Null is reachable from everywhere. A change replaces the API."
+  description = "Makes AppSync's endpoint reachable from VPCs alone (visibility PRIVATE). The notify function then runs in these subnets, which need endpoints for appsync-api, sqs and dynamodb. Null is reachable from everywhere; a plain HTTP endpoint (`http`) always is. A change replaces the API."
   type = object({
     subnet_ids         = list(string)
     security_group_ids = list(string)
