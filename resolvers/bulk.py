@@ -25,7 +25,7 @@ def submit_many(context: Context, inputs: Sequence[SubmitScoreInput]) -> list[Su
         InvalidInput: there are too many; nothing is stored.
     """
     if len(inputs) > MAX_SUBMISSIONS:
-        raise InvalidInput(f"inputs: must be at most {MAX_SUBMISSIONS}, not {len(inputs)}")
+        raise InvalidInput(f"inputs: must have at most {MAX_SUBMISSIONS} submissions, not {len(inputs)}")
     by_board: defaultdict[str, list[int]] = defaultdict(list)
     for index, submission in enumerate(inputs):
         by_board[submission.leaderboard_id].append(index)

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class _Traced(NamedTuple):
-    """The open subsegment, and the thread for which X-Ray's SDK keeps it."""
+    """The open subsegment, and the thread whose X-Ray context holds it."""
 
     subsegment: Any
     thread: int
@@ -57,7 +57,7 @@ def configure_logging() -> None:
 
 @contextmanager
 def request(settings: Settings, context: object, name: str) -> Iterator[None]:
-    """Run a block as one invocation: logs carry its id, and a traced stack gets a subsegment."""
+    """Run a block as one invocation: logs carry its id; if the stack is traced, it is an X-Ray subsegment."""
     token = _request_id.set(getattr(context, "aws_request_id", None))
     try:
         if settings.tracing:
@@ -72,8 +72,8 @@ def request(settings: Settings, context: object, name: str) -> Iterator[None]:
 def traced(operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run an operation of core and return its result; in a traced invocation, in a subsegment of its name.
 
-    The annotations are the units and requests consumed and the type of a refusal. It may run in any thread
-    with the invocation's context.
+    The subsegment is annotated with the units and requests consumed, and with the error code of a refusal.
+    May be called in any thread that has the invocation's context variables.
     """
     if _traced.get() is None:
         return operation(*args, **kwargs)
@@ -89,7 +89,7 @@ def traced(operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
             subsegment.put_annotation("read_units", meter.read_units)
             subsegment.put_annotation("write_units", meter.write_units)
             subsegment.put_annotation("requests", meter.requests)
-    raise refusal  # outside, as X-Ray would mark the exception as a fault
+    raise refusal  # outside the subsegment: inside it, X-Ray would record a fault
 
 
 @contextmanager

@@ -4,18 +4,18 @@
     race#all-time#g1   trees       the directory (directory.py)
     race#all-time#g1   tree0:      the root of tree 0
     race#all-time#g1   tree0:05    the node of the root's child 5
-    race#all-time#g1   edges0:05   that node's edges and its birth, if it has grown
+    race#all-time#g1   edges0:05   that node's edges, and when it was created, if it has grown
 
 A node's item says of each child, by its number in two hexadecimal digits:
 
     c05   how many entries are under it
     g05   the birth of its own node, in ms since 1970, if it has grown
-    w05   when the last rewrite of its entries began, in ms since 1970
-    r05   a rewrite of its entries has been completed
+    w05   when the last rewrite of its entries, by which its node counts them, began, in ms since 1970
+    r05   its entries have all been written again at least once
     s05   its node is settled: readers may use it
 
-and besides `as_of`, the time of the newest change in the counts, and `seq_*`, the guards (guard.py). Names
-are short and edges are an item apart, since each count is charged by the size of the node's item.
+It also has `as_of`, the time of the newest change counted, and `seq_*`, the guards (guard.py). Names are
+short and edges are an item apart, since each count is charged by the size of the node's item.
 """
 
 import re
@@ -61,7 +61,7 @@ def add_steps(
         sums = Counter[int]()
         for step in steps:
             sums[step.child] += step.by
-        # Steps that cancel one another out move the guard too: the batch may come again in pieces.
+        # Advance the guard even if the steps add up to zero: one part alone may be delivered again.
         added = {attribute(COUNT, child): {"N": str(by)} for child, by in sums.items() if by}
         try:
             item = db.client.update_item(
@@ -129,7 +129,7 @@ def query_nodes(db: Database, partition: str, prefix: str) -> Iterator[Item]:
 
 
 def partitions(board: Board, standings: str) -> list[str]:
-    """Return the partitions that hold the counter shards; whatever is no count is in the first alone."""
+    """Return the partitions that hold the counter shards. Attributes that are no counts are in the first."""
     return [standings, *(f"{standings}{SEPARATOR}{shard}" for shard in range(1, counter_shards(board)))]
 
 
@@ -166,7 +166,7 @@ def counts_of(item: Item) -> dict[int, int]:
 
 
 def as_of(board: Board, nodes: Iterable[Item], read_at: datetime) -> datetime:
-    """Return the time as of which the counts of some nodes of one tree, its root among them, are right.
+    """Return the time up to which the counts in some nodes of one tree, its root included, are complete.
 
     In mode STREAM that is the time of the newest change in them: all older changes are counted too. In the
     other modes, in which writers count for themselves, it is the time of reading.

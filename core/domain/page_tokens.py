@@ -1,4 +1,4 @@
-"""Opaque page tokens, each a place in one list and refused by any other; and reading all pages. Pure."""
+"""Opaque page tokens: each marks a place in one list and is refused for any other. Also: read all pages."""
 
 import base64
 import binascii

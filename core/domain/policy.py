@@ -26,8 +26,8 @@ def next_standing(
     """Return what stands after a submission, None if the entry stays as it is.
 
     BEST keeps the better rank key as a whole, never a mix of two submissions. LATEST keeps the score achieved
-    last, in whatever order they arrive. SUM adds component by component; a sum that is back at the `previous`
-    score, as after +10 and -10, was achieved when that was.
+    last, in whatever order they arrive. SUM adds component by component; a sum that returns to the score
+    before the last change (`previous`), as after +10 and -10, keeps the time at which that was achieved.
 
     Raises:
         InvalidScore: a sum leaves its component's bounds.

@@ -38,9 +38,9 @@ def size(db: Database, board: Board, period: str) -> int:
 def top(db: Database, board: Board, period: str, limit: int) -> list[Entry]:
     """Read the best entries, best first.
 
-    Costs one item of the counters table if the materialised top has that many; it follows the stream. Else,
-    and before anything is counted, costs half a read unit for each 4 KB of the rank index, at least for each
-    shard.
+    Reads one item of the counters table if the top, which follows the stream, has that many. Else, and while
+    nothing is counted yet, reads the rank index: half a read unit for each 4 KB, at least half a unit for
+    each shard.
 
     Raises:
         InvalidInput: the limit.
@@ -60,7 +60,8 @@ def entries(
     """Read a page of the standings, best first.
 
     The token holds the last rank key, so an entry whose key does not change is on exactly one page, however
-    much the others move. Costs half a read unit for each 4 KB, and at least for each shard.
+    much the others move. Costs half a read unit for each 4 KB, at least half a unit
+    for each shard.
 
     Raises:
         InvalidInput: the limit, or a token of another list.
@@ -137,7 +138,7 @@ def entries_of(
     """
     wanted = list(dict.fromkeys(participant_ids))
     if len(wanted) > MAX_ENTRIES_OF:
-        raise InvalidInput(f"participantIds: must be at most {MAX_ENTRIES_OF}, not {len(wanted)}")
+        raise InvalidInput(f"participantIds: must have at most {MAX_ENTRIES_OF} ids, not {len(wanted)}")
     for participant_id in wanted:
         check_id("participantIds", participant_id)
     keys = [entry_key(board, period, participant_id) for participant_id in wanted]
@@ -155,8 +156,8 @@ def participant_entries(
 ) -> Page[Entry]:
     """Read a page of a participant's entries on every board and in every period, by their keys.
 
-    Entries of deleted boards, also of such as were made anew, and of expired periods are left out. Costs half
-    a read unit for each 4 KB, and the boards that are not remembered.
+    Leaves out entries of expired periods and of deleted boards, even if the board was created again. Costs
+    half a read unit for each 4 KB, and the reads of boards that are not cached.
 
     Raises:
         InvalidInput: the id, the limit or the token.
@@ -180,10 +181,10 @@ def participant_entries(
 def newest_named(
     db: Database, boards: Boards, participant_id: str, sees_hidden: SeesHidden = sees_none
 ) -> Entry | None:
-    """Return that entry of a participant whose display name was given last; None if there are no entries.
+    """Return the entry with the display name that was given last, of a participant's; None if there are none.
 
-    If none has a name, returns any. Costs half a read unit for each 4 KB of the participant's entries, some
-    16 entries, and the boards that are not cached.
+    If none has a name, returns any. Costs half a read unit for each 4 KB (some 16) of the participant's
+    entries, and the reads of boards that are not cached.
 
     Raises:
         InvalidInput: the id.
@@ -244,8 +245,8 @@ def _placed(
 ) -> list[Entry]:
     """Return the first `limit` entries of an unbroken run in rank order, each with its place in the run.
 
-    Entries behind the limit, and the one `before` the run, only show whether ties go on there. With `before`
-    not known, the tie at the run's start is open unless the run starts the board.
+    Entries past the limit, and `before`, are not returned; they only show whether a tie goes on beyond the
+    run. If `before` is None and the run does not start the board, the start of the first tie is unknown.
     """
     ends_board = len(run) <= limit
     anchor = None if starts_board or not run else run[0].rank_key

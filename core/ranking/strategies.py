@@ -1,11 +1,14 @@
 """Count the entries before each of some cuts, by one of four strategies.
 
+A cut is a place in rank order, given as a rank key or the start of one.
+
     INDEX        count on the rank index
     TREE         sum the counter tree down to the cut's leaf, and read that leaf's keys from the rank index
     LADDER       as TREE, with the sum from memory
     APPROXIMATE  the sum from memory, and a share of the leaf
 
-All but APPROXIMATE are exact for what has been counted by then. A count carries its bounds.
+INDEX is exact for the index as read, TREE and LADDER as of the counters' `as_of`. APPROXIMATE is an estimate
+with bounds.
 """
 
 import time
@@ -27,10 +30,10 @@ from core.tree.node import Leaf, node_name, path_of
 from core.tree.rungs import Rung, Rungs
 from core.tree.shape import static_edges
 
-# A remembered root serves to choose a strategy, never to rank. All strategies but the ladder renew it, so at
-# worst one count on the index costs what has come in since, on a board that has filled up meanwhile.
+# A remembered root serves to choose a strategy, never to rank. Every strategy except LADDER refreshes it. So
+# on a board that grows quickly at most one count on the index is chosen on outdated numbers, and costs more.
 _ROOT_SECONDS = 60.0
-_COUNTED_APART = 3  # cuts: one entry's
+_COUNTED_APART = 3  # cuts, as many as one entry's rank needs, are counted range by range
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,8 @@ def by_index(db: Database, board: Board, period: str, cuts: Sequence[bytes], *, 
     """Count on the index, and read the size: a read unit, and half a unit for each 4 KB before the last cut.
 
     Up to three cuts are counted range by range, at least half a unit for each shard and range. For more, or
-    if `few` entries stand before them, the keys are read once and counted here: no more units in far fewer
-    requests. One round trip, and one more for each MB in a shard.
+    if `few` entries stand before them, the keys are read once and counted in this process, which costs no
+    more units in far fewer requests. One round trip, and one more for each MB in a shard.
     """
     now = datetime.now(UTC)
 
@@ -133,7 +136,7 @@ def by_tree(
 def by_ladder(db: Database, board: Board, period: str, rungs: Rungs, cuts: Sequence[bytes]) -> Counted:
     """Find each cut's leaf in memory and read what it holds before the cut.
 
-    Costs that part of `by_tree`, in fewer requests where leaves are neighbours.
+    Costs what `by_tree` pays for reading leaves; neighbouring leaves are read in one request.
     """
     found = {cut: rungs.find(cut) for cut in cuts}
     leaf_reads = _LeafReads(db, board, period, {cut: rung.low for cut, rung in found.items()}, rungs)
@@ -189,7 +192,7 @@ class _LeafReads:
 def _merge_neighbours(
     board: Board, rungs: Rungs, ranges: Sequence[tuple[bytes, bytes]]
 ) -> list[tuple[bytes, bytes]]:
-    """Return some rising ranges, neighbours as one where reading what lies between costs no more units."""
+    """Merge neighbouring ranges, given in rank order, where reading the gap too costs no more units."""
 
     def units(start: bytes, end: bytes) -> float:
         before_start, before_end = (_interpolate(rungs.find(key), key).value for key in (start, end))

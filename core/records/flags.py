@@ -1,7 +1,7 @@
 """Moderation flags: what moderation has done to a participant on a board, whatever the period.
 
-An entry itself shows that it is hidden, and a tombstone when the entry was removed. The flags say so for
-periods in which the participant has no entry yet, and list the hidden participants, whom no index shows.
+Whether an entry is hidden is stored in the entry, and when it was removed in its tombstone. The flags say so
+for periods in which the participant has no entry yet, and list the hidden participants, whom no index shows.
 
     record_set           record_id   what
     ~flags#race#g1#3     ann         is_hidden, removed_at; 3 is the participant's index shard
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Values = dict[str, AttributeValueTypeDef]
 
-# How long a removal is remembered, to refuse late retries. AWS's queues keep a message for 14 days.
+# How long a removal is remembered, to refuse late retries: longer than SQS can keep a message, 14 days.
 REMEMBERED = timedelta(days=30)
 SET_REMOVED = f"SET removed_at = :removed_at, {TTL_ATTRIBUTE} = :expires"  # with `removed_values`
 
@@ -76,7 +76,7 @@ def flag_removed(
 
 
 def flagged_participants(db: Database, board: Board) -> Iterator[str]:
-    """Yield the participants who have flags, so all hidden ones: a read unit for each 4 KB."""
+    """Yield all participants with flags, hidden, removed or restored: a read unit for each 4 KB."""
     for shard in range(board.shards):
         for item in query_records(db, flags_partition(board, shard), keys_only=True):
             yield item["record_id"]["S"]
@@ -93,7 +93,7 @@ def removed_values(now: datetime) -> "Values":
 
 
 def removed_at(item: Mapping[str, Any]) -> datetime | None:
-    """Read from flags, an entry or a tombstone when its participant was last removed, if ever."""
+    """Return when the participant of flags, an entry or a tombstone was last removed, if ever."""
     return instant(int(item["removed_at"]["N"])) if "removed_at" in item else None
 
 

@@ -1,10 +1,10 @@
 """Jobs: background work, each written down in the transaction that asks for it.
 
-A job is one item, which whoever completes the job deletes. Until then any process may go on with it.
+A job is one item. The process that completes the job deletes it; until then any process may go on with it.
 
     record_set   record_id         what
     ~jobs        archive#<id>      an archive to write
-    ~jobs        delete#race#g1    a deleted board, with its definition: what it held is to be deleted
+    ~jobs        delete#race#g1    the contents of a deleted board to delete; the job keeps its definition
     ~jobs        forget#<hash>     a participant to erase from the archives
 """
 

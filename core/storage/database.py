@@ -151,11 +151,11 @@ def _after_call(parsed: dict[str, Any], model: Any, **_: object) -> None:
         for meter in _meters.get():
             meter.add(model.name, parsed)
     if parsed.get("Error", {}).get("Code") in _THROTTLES:
-        raise Throttled("the database is busy; nothing is lost, try again in a moment")
+        raise Throttled("the database is busy; try again in a moment")
 
 
 def _wait_for_transaction(response: tuple[Any, dict[str, Any]] | None, attempts: int, **_: object) -> Any:
-    """Retry a write that conflicted with a transaction on its item, which the SDK does not."""
+    """Retry a write that conflicted with a transaction on the same item. The SDK does not retry these."""
     code = response[1].get("Error", {}).get("Code") if response else None
     if code == _CONFLICT and attempts < _CONFLICT_ATTEMPTS:
         return delay(attempts)

@@ -112,7 +112,7 @@ def submit_scores(
     that change an entry, side by side for different participants: as in `submit_score`, without its read.
     """
     if len(submissions) > MAX_SUBMISSIONS:
-        raise InvalidInput(f"inputs: must be at most {MAX_SUBMISSIONS}, not {len(submissions)}")
+        raise InvalidInput(f"inputs: must have at most {MAX_SUBMISSIONS} submissions, not {len(submissions)}")
     outcomes: dict[int, SubmitResult | Exception] = {}
     by_participant: dict[str, list[tuple[int, _Checked]]] = {}
     for index, submission in enumerate(submissions):
