@@ -97,7 +97,10 @@ def find(args: argparse.Namespace) -> Api:
         raise StackError(f"--url: must be a URL such as https://host/graphql, not {url!r}")
     if key is not None:
         return Api(url, AppSyncApiKeyAuthentication(host, key))
-    return Api(url, AppSyncIAMAuthentication(host, region_name=args.region))
+    region = args.region or boto3.Session().region_name
+    if region is None:
+        raise StackError("--url: needs --api-key, or AWS credentials and --region to sign requests with")
+    return Api(url, AppSyncIAMAuthentication(host, region_name=region))
 
 
 def _find_on_aws(name: str, region: str | None) -> str:

@@ -1,12 +1,12 @@
 """`leaderboard backup` and `restore`: copy all boards with their data into a folder, and into a stack."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from local.backups.restore import restore
 from local.backups.state import complete_since
 from local.backups.write import back_up
+from local.errors import StackError
 from local.stack.target import add_target, opened
 
 _BACKUP = """
@@ -34,10 +34,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def _backup(args: argparse.Namespace) -> int:
     with opened(args) as stack:
         began = complete_since(args.folder, stack.db.tables.boards)
+        if began is not None:
+            raise StackError(
+                f"nothing was saved: {args.folder} holds the finished backup of {began}; name another folder"
+            )
         parts = back_up(stack.db, args.folder)
     print(f"{sum(part.items for part in parts):,} items in {args.folder}")  # noqa: T201
-    if began is not None:
-        sys.stderr.write(f"leaderboard: unchanged since {began}; for a new backup choose another folder\n")
     return 0
 
 

@@ -25,7 +25,7 @@ from local.stack.engine import Engine, running_engine, temporary_folder
 from local.stack.roles import ActingAs
 from local.stack.running import RunningStack, recorded
 from local.stack.stream_reader import StreamReader, connect_streams
-from local.stack.target import connect_local
+from local.stack.target import DEFAULT_FOLDER, connect_local
 from resolvers.http import Backend, serve
 from resolvers.publisher import Publisher, with_key
 from resolvers.request.auth import Role
@@ -62,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
         stack.enter_context(recorded(folder, running))
         lost = args.ephemeral or engine.database is None
         data = f"{folder.resolve()}, {'deleted at the end' if lost else 'kept'}"
+        if folder != DEFAULT_FOLDER:
+            data += f"; other commands need --data {folder}"
         keys = {ADMIN_KEY: Role.ADMIN, PUBLIC_KEY: Role.PUBLIC}
         credentials = LocalCredentials(keys, partial(tokens.read, tokens.read_secret(folder)))
         workers = SubmissionWorkers(wait_seconds=args.submission_wait)
