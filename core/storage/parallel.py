@@ -8,9 +8,25 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# Calls that wait for calls have a pool of their own, so they cannot take up each other's threads.
-_pools = tuple(ThreadPoolExecutor(max_workers=32, thread_name_prefix=f"dynamodb-{depth}") for depth in (0, 1))
+Pools = tuple[ThreadPoolExecutor, ...]
+
+
+def new_pools(name: str) -> Pools:
+    """Return thread pools for `run_all`: one for each depth, so that waiting calls do not block others."""
+    return tuple(ThreadPoolExecutor(max_workers=32, thread_name_prefix=f"{name}-{depth}") for depth in (0, 1))
+
+
+_pools: ContextVar[Pools] = ContextVar("pools", default=new_pools("dynamodb"))  # noqa: B039 - shared on purpose
 _depth: ContextVar[int] = ContextVar("depth", default=0)
+
+
+def run_in(pools: Pools, call: Callable[[], T]) -> T:
+    """Run a call whose `run_all` uses these pools instead of the shared ones."""
+    token = _pools.set(pools)
+    try:
+        return call()
+    finally:
+        _pools.reset(token)
 
 
 def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -26,10 +42,10 @@ def run_all(calls: Iterable[Callable[[], T]]) -> list[T]:
     A call may use this itself; deeper than that, calls run one after another.
     """
     calls = list(calls)
-    depth = _depth.get()
-    if len(calls) == 1 or depth == len(_pools):
+    depth, pools = _depth.get(), _pools.get()
+    if len(calls) == 1 or depth == len(pools):
         return [call() for call in calls]
-    futures = [_pools[depth].submit(copy_context().run, _deeper, call, depth) for call in calls]
+    futures = [pools[depth].submit(copy_context().run, _deeper, call, depth) for call in calls]
     return [future.result() for future in futures]
 
 

@@ -99,6 +99,23 @@ def metadata(values: Mapping[str, Any], columns: tuple[str, ...]) -> str | None:
         refuse(",".join(columns), "must be JSON, which has no NaN and no infinity")
 
 
+def load_json(text: str) -> Any:
+    """Return a JSON value whose numbers keep their digits.
+
+    Raises:
+        ValueError: the text is no JSON, or an object names a field twice.
+        RecursionError: it is nested too deeply.
+    """
+    return json.loads(text, parse_float=Float, object_pairs_hook=_unique)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("an object names a field twice")
+    return fields
+
+
 def read_object(text: str) -> dict[str, Any]:
     """Return a JSON object.
 
@@ -106,7 +123,7 @@ def read_object(text: str) -> dict[str, Any]:
         ValueError: the text is no JSON object.
         RecursionError: it is nested too deeply.
     """
-    values = json.loads(text, parse_float=Float)
+    values = load_json(text)
     if not isinstance(values, dict):
         raise ValueError("it is another JSON value")  # noqa: TRY004 - handled like JSON that does not parse
     return values

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Literal
 from local.errors import StackError
 from local.importing.csv_file import find_separator, read_rows, separator_name
 from local.importing.encoding import decide_encoding, open_text
-from local.importing.fields import Float, quoted, read_object, value_at, write_json
+from local.importing.fields import load_json, quoted, read_object, value_at, write_json
 from local.importing.rows import Refusal
 from local.importing.tidy import trimmed
 
@@ -151,7 +151,7 @@ class InputFile:
     def _json_array(self) -> Sequence[Any]:
         self._text.seek(0)
         try:
-            document = json.loads(self._text.read().lstrip("\ufeff"), parse_float=Float)
+            document = load_json(self._text.read().lstrip("\ufeff"))
         except RecursionError:
             raise StackError("the file is no JSON document: it is nested too deeply") from None
         except ValueError as error:

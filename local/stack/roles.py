@@ -101,7 +101,8 @@ def _check(prefix: str, params: Mapping[str, Any], model: Any, **_: object) -> N
     if role is None:
         return
     granted = permissions()[role]
-    for resource, action in needed(prefix, model.name, params):
+    wanted = list(needed(prefix, model.name, params)) or [("any table", model.name)]
+    for resource, action in wanted:
         if action not in granted.get(resource, ()):
             message = f"infra/permissions.json does not grant {role} {action} on {resource}"
             raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": message}}, model.name)

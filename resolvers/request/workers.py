@@ -8,6 +8,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from core.domain.errors import Throttled
+from core.storage.parallel import new_pools, run_in
 from resolvers.observability import traced
 
 P = ParamSpec("P")
@@ -27,6 +28,7 @@ class SubmissionWorkers:
 
     def __init__(self, workers: int = WORKERS, wait_seconds: float = WAIT_SECONDS) -> None:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="submissions")
+        self._calls = new_pools("submission-calls")  # a batch of slow writes must not hold up reads
         self._workers = workers
         self._wait_seconds = wait_seconds
 
@@ -36,7 +38,7 @@ class SubmissionWorkers:
         Raises:
             Throttled: all workers were busy for too long; the call has not begun, so nothing is stored.
         """
-        work = self._pool.submit(copy_context().run, partial(call, *args, **kwargs))
+        work = self._pool.submit(copy_context().run, run_in, self._calls, partial(call, *args, **kwargs))
         result = asyncio.wrap_future(work)
         done, _ = await asyncio.wait([result], timeout=self._wait_seconds)
         if not done and work.cancel():  # a call that has begun cannot be cancelled

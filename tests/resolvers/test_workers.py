@@ -121,3 +121,27 @@ def test_whoever_comes_to_a_free_worker_in_time_is_accepted(
         return [await second]
 
     assert asyncio.run(run()) == ["done"]
+
+
+def test_a_large_batch_of_slow_writes_does_not_hold_up_reads(
+    db: Database, boards: Boards, api: Api, slow: Slow
+) -> None:
+    """Its writes run at once, as the requests of a read do, but not in the same threads."""
+    backend = Backend(db, boards, Credentials(KEYS), submissions=SubmissionWorkers(WORKERS))
+    batch = attempts(*(f"p{number}" for number in range(100)))
+
+    async def run() -> None:
+        transport = httpx.ASGITransport(serve(backend))
+        headers = {"x-api-key": "admin"}
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://leaderboard", headers=headers
+        ) as client:
+            running = asyncio.create_task(ask(client, MANY, inputs=batch))
+            for _ in range(32):  # as many as are written at once
+                assert await asyncio.to_thread(slow.holding.acquire, timeout=30)
+            assert "errors" not in await asyncio.wait_for(ask(client, READ), 20)
+            slow.go_on.set()
+            assert "errors" not in await running
+
+    with acting_as("http"):
+        asyncio.run(asyncio.wait_for(run(), 60))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -100,17 +101,15 @@ def test_a_radius_out_of_bounds_is_refused(db: Database, boards: Boards, radius:
         around(db, twin.board, ALL_TIME, "a", radius)
 
 
-def test_a_window_needs_no_more_threads_than_there_are(
-    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_window_needs_no_more_threads_than_there_are(db: Database, boards: Boards) -> None:
     """A pool deadlocks if all of its threads wait for calls that are queued in it."""
     twin = Twin.make(db, boards)
     for number in range(9):
         twin.submit(f"p{number}", number)
-    small = tuple(ThreadPoolExecutor(max_workers=1) for _ in parallel._pools)
-    monkeypatch.setattr(parallel, "_pools", small)
+    small = tuple(ThreadPoolExecutor(max_workers=1) for _ in parallel.new_pools("any"))
     caller = ThreadPoolExecutor(max_workers=4)
-    answers = [caller.submit(window, twin, "p4", 1) for _ in range(8)]
+    ask = partial(parallel.run_in, small, partial(window, twin, "p4", 1))
+    answers = [caller.submit(ask) for _ in range(8)]
     try:
         assert [answer.result(timeout=10) for answer in answers] == ["p5 p4 p3"] * 8
     finally:

@@ -152,3 +152,12 @@ def test_a_dry_run_creates_no_data_folder(tmp_path: Path, capsys: pytest.Capture
 def item_counts(db: Database) -> list[int]:
     tables = (db.tables.scores, db.tables.boards, db.tables.records, db.tables.counters)
     return [db.client.scan(TableName=name, Select="COUNT")["Count"] for name in tables]
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.json"])
+def test_an_object_that_names_a_field_twice_is_refused(world: World, name: str) -> None:
+    """Which of the two is meant cannot be known."""
+    world.create()
+    row = '{"participantId": "ann", "score": 1, "score": 2}'
+    assert world.run(world.write(row if name == "x.jsonl" else f"[{row}]", name)) != 0
+    assert world.entries() == {}

@@ -25,6 +25,7 @@ CALLS: dict[str, Call] = {
     "batch": lambda db: db.client.batch_write_item(
         RequestItems={db.tables.counters: [{"DeleteRequest": {"Key": {}}}]}
     ),
+    "PartiQL": lambda db: db.client.execute_statement(Statement=f'DELETE FROM "{db.tables.scores}"'),
     "transaction": lambda db: db.client.transact_write_items(TransactItems=[put_board(db)]),
 }
 
