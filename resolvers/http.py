@@ -3,7 +3,6 @@
 
 import json
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cross_web import HTTPException, StarletteRequestAdapter
@@ -23,7 +22,7 @@ from strawberry.types import ExecutionResult
 
 from core.boards import Boards
 from core.storage.database import Database
-from resolvers.request.auth import Caller, Credentials, NotAuthenticated, Role
+from resolvers.request.auth import Caller, Credentials, NotAuthenticated
 from resolvers.request.context import Context
 from resolvers.request.errors import INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE, describe
 from resolvers.request.hub import Hub, Reader
@@ -67,11 +66,6 @@ class Backend:
             submissions=self.submissions,
             reader=reader,
         )
-
-
-def build_app(db: Database, boards: Boards, keys: Mapping[str, Role]) -> Starlette:
-    """Return the ASGI application; `keys` maps each accepted `x-api-key` to its role."""
-    return serve(Backend(db, boards, Credentials(keys)))
 
 
 def serve(backend: Backend) -> Starlette:

@@ -14,7 +14,8 @@ from gql.transport.exceptions import TransportQueryError
 
 from core.boards import Boards
 from core.storage.database import Database
-from resolvers.http import MAX_BODY_BYTES, build_app
+from resolvers.http import MAX_BODY_BYTES, Backend, serve
+from resolvers.request.auth import Credentials
 from tests.support.graphql_api import KEYS, Api
 
 KEY = {"x-api-key": "public"}
@@ -158,7 +159,9 @@ def test_a_subscription_over_http_is_refused(api: Api) -> None:
 @pytest.fixture
 def url(db: Database, boards: Boards) -> Iterator[str]:
     """The application behind a real socket."""
-    server = uvicorn.Server(uvicorn.Config(build_app(db, boards, KEYS), port=0, log_level="warning"))
+    server = uvicorn.Server(
+        uvicorn.Config(serve(Backend(db, boards, Credentials(KEYS))), port=0, log_level="warning")
+    )
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

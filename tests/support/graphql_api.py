@@ -9,8 +9,8 @@ import httpx
 from core.boards import Boards
 from core.storage.database import Database
 from local.stack.roles import acting_as
-from resolvers.http import build_app
-from resolvers.request.auth import Role
+from resolvers.http import Backend, serve
+from resolvers.request.auth import Credentials, Role
 
 KEYS = {"admin": Role.ADMIN, "public": Role.PUBLIC}
 SUBMIT = """
@@ -31,7 +31,7 @@ class Api:
     """Sends requests with the admin's key by default."""
 
     def __init__(self, db: Database, boards: Boards) -> None:
-        self._app = build_app(db, boards, KEYS)
+        self._app = serve(Backend(db, boards, Credentials(KEYS)))
 
     def request(self, method: str, path: str = "/graphql", **parts: Any) -> httpx.Response:
         """Send any request; `parts` are arguments of httpx."""
