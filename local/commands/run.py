@@ -31,6 +31,15 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         metavar="SECONDS",
         help="longest wait of a submission for a worker before it is refused as Throttled; default: 2",
     )
+    parser.add_argument(
+        "--allow-origin",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="let in web pages of this origin too, such as https://game.example, null for files "
+        "or * for all; may be repeated. Else only pages of this machine may use the stack, whose keys "
+        "everyone knows",
+    )
     data = parser.add_mutually_exclusive_group()
     data.add_argument(
         "--data",

@@ -28,6 +28,7 @@ PROTOCOL = "graphql-ws"
 MAX_SUBSCRIPTIONS = 100
 MAX_PAYLOAD_BYTES = 240 * 1024
 CONNECTION_TIMEOUT_MS = 300_000
+INIT_SECONDS = 15.0  # that a client may take for its `connection_init`
 _HEADER_PROTOCOL = "header-"
 
 Message = Mapping[str, Any]
@@ -43,7 +44,11 @@ async def serve(socket: WebSocket, backend: Backend, reader: Reader, keep_alive_
     with contextlib.suppress(WebSocketDisconnect):
         if not supported:
             return await connection.refuse({"message": "SubProtocolNotSupportedError", "errorCode": 400})
-        await connection.wait_for_init()
+        try:
+            async with asyncio.timeout(INIT_SECONDS):
+                await connection.wait_for_init()
+        except TimeoutError:
+            return await socket.close(1008, "connection_init: must come first")
         try:
             backend.credentials.caller(_credentials(socket))
         except NotAuthenticated as refusal:

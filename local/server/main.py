@@ -19,6 +19,7 @@ from core.storage.tables import create_tables
 from local import ADMIN_KEY, PUBLIC_KEY
 from local.errors import StackError
 from local.server import graphiql, home, maintenance, sockets, tokens, web
+from local.server.gate import Gate
 from local.server.notifier import Notifier
 from local.server.signed import LocalCredentials
 from local.stack.engine import Engine, running_engine, temporary_folder
@@ -73,6 +74,7 @@ def run(args: argparse.Namespace) -> int:
         stack.enter_context(_background(db, boards, engine, notifier))
         app = serve(backend)
         app.add_middleware(ActingAs, role="http")
+        app.add_middleware(Gate, origins=args.allow_origin)
         app.router.routes[:0] = [
             *home.routes(db, running.url),
             *graphiql.routes(),

@@ -64,6 +64,7 @@ class Stack:
         certificate, key = write_certificate(self.folder)
         command = [sys.executable, "-m", "local.cli", "run", "--port", str(self.port), "--data", "data"]
         command += ["--tls-cert", str(certificate), "--tls-key", str(key), "--tls-port", str(self.tls_port)]
+        command += ["--allow-origin", "null"]  # of the browser's empty page
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         self.process = subprocess.Popen(
             command, cwd=self.folder, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
@@ -96,6 +97,7 @@ class Stack:
 
     def token(self, participant: str) -> str:
         command = [sys.executable, "-m", "local.cli", "token", participant, "--data", "data"]
+        command += ["--allow-origin", "null"]  # of the browser's empty page
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         return subprocess.check_output(command, cwd=self.folder, env=environment, text=True).strip()
 

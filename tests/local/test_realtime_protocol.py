@@ -9,6 +9,7 @@ import pytest
 
 from core.boards import Boards
 from core.storage.database import Database
+from local.server import appsync_realtime
 from local.stack.engine import Engine
 from tests.support.live import (
     FIELDS,
@@ -300,6 +301,17 @@ def test_messages_before_connection_init_are_ignored(server: Live) -> None:
             await socket.send({"id": "1", "type": "start", "payload": {}})
             await socket.connection.send("no JSON")
             assert await socket.init() == ACK
+
+    asyncio.run(run())
+
+
+def test_a_client_that_never_begins_is_dropped(server: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(appsync_realtime, "INIT_SECONDS", 0.2)
+
+    async def run() -> None:
+        async with Socket.open(server) as socket:
+            await asyncio.wait_for(socket.connection.wait_closed(), 10)
+            assert socket.connection.close_reason == "connection_init: must come first"
 
     asyncio.run(run())
 
