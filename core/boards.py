@@ -7,7 +7,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from core.domain.board import board_from_json, board_to_json, check_periods, check_time_zone
+from core.domain.board import (
+    board_from_json,
+    board_to_json,
+    check_client_time_allowance,
+    check_periods,
+    check_time_zone,
+)
 from core.domain.buckets import check_buckets
 from core.domain.errors import LeaderboardExists, LeaderboardNotFound, Throttled, VersionConflict
 from core.domain.keys import SEPARATOR
@@ -155,6 +161,7 @@ class Boards:
         title: str | Unset | None = UNSET,
         rank_buckets: Sequence[RankBucket] | Unset = UNSET,
         client_access: ClientAccess | Unset = UNSET,
+        client_time_allowance: int | Unset = UNSET,
         periods: Sequence[PeriodKind] | Unset = UNSET,
         time_zone: str | Unset = UNSET,
         now: datetime | None = None,
@@ -183,6 +190,9 @@ class Boards:
                 changed = replace(changed, rank_buckets=check_buckets(rank_buckets))
             if not isinstance(client_access, Unset):
                 changed = replace(changed, client_access=client_access)
+            if not isinstance(client_time_allowance, Unset):
+                allowance = check_client_time_allowance(client_time_allowance)
+                changed = replace(changed, client_time_allowance=allowance)
             if not isinstance(periods, Unset):
                 changed = replace(changed, periods=check_periods(periods))
             if not isinstance(time_zone, Unset) and check_time_zone(time_zone) != current.time_zone:

@@ -50,8 +50,9 @@ def _submit(context: Context, board_id: str, inputs: Sequence[SubmitScoreInput])
     submissions = {}
     for index, submission in enumerate(inputs):
         try:
-            context.caller.check_submits(board, submission.participant_id)
-            submissions[index] = submission.submission()
+            given = submission.submission()
+            context.caller.check_submits(board, given, context.now())
+            submissions[index] = given
         except LeaderboardError as refusal:
             refused[index] = refusal
     results = traced(submit_scores, context.db, board, list(submissions.values()), now=context.now())

@@ -9,6 +9,7 @@ from strawberry import UNSET
 import resolvers.types.enums  # noqa: F401 - registers the enums that are used below
 from core.domain import board, model
 from core.domain.buckets import DEFAULT_BUCKETS
+from core.domain.limits import DEFAULT_CLIENT_TIME_ALLOWANCE
 from core.submissions.submit import Submission
 from resolvers.request.arguments import given, or_default
 from resolvers.request.scalars import AWSJSON
@@ -106,6 +107,11 @@ class CreateLeaderboardInput:
     client_access: model.ClientAccess | None = strawberry.field(
         default=model.ClientAccess.READ, description="What clients other than the owner may do."
     )
+    client_time_allowance: int | None = strawberry.field(
+        default=DEFAULT_CLIENT_TIME_ALLOWANCE,
+        description="How many seconds before now, up to 30 days, participants may say that they achieved "
+        "their own scores: a score dated back wins ties.",
+    )
 
     def define(self, now: datetime) -> model.Board:
         """Return the board.
@@ -129,6 +135,7 @@ class CreateLeaderboardInput:
             expected_size=given(self.expected_size),
             rank_buckets=None if buckets is None else [bucket.unpack() for bucket in buckets],
             client_access=or_default(self.client_access, model.ClientAccess.READ),
+            client_time_allowance=or_default(self.client_time_allowance, DEFAULT_CLIENT_TIME_ALLOWANCE),
         )
 
 
@@ -156,6 +163,11 @@ class UpdateLeaderboardInput:
     client_access: model.ClientAccess | None = strawberry.field(
         default=UNSET, description="What clients other than the owner may do; null restores READ."
     )
+    client_time_allowance: int | None = strawberry.field(
+        default=UNSET,
+        description="How many seconds before now, up to 30 days, participants may say that they achieved "
+        "their own scores; null restores 60.",
+    )
 
     def unpack_rank_buckets(self) -> Sequence[model.RankBucket] | model.Unset:
         """Return the core's form of the buckets."""
@@ -170,6 +182,12 @@ class UpdateLeaderboardInput:
         if self.client_access is UNSET:
             return model.UNSET
         return or_default(self.client_access, model.ClientAccess.READ)
+
+    def unpack_client_time_allowance(self) -> int | model.Unset:
+        """Return the core's form of the allowance."""
+        if self.client_time_allowance is UNSET:
+            return model.UNSET
+        return or_default(self.client_time_allowance, DEFAULT_CLIENT_TIME_ALLOWANCE)
 
 
 @strawberry.input(description="A submission.")

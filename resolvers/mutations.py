@@ -76,6 +76,7 @@ class Mutation:
             title=change(changes.title),
             rank_buckets=changes.unpack_rank_buckets(),
             client_access=changes.unpack_client_access(),
+            client_time_allowance=changes.unpack_client_time_allowance(),
             periods=or_kept(changes.periods),
             time_zone=or_kept(changes.time_zone),
         )
@@ -137,7 +138,7 @@ class Mutation:
 
         def submit() -> Submission:
             board = traced(context.boards.get, attempt.leaderboard_id)
-            context.caller.check_submits(board, attempt.participant_id)
+            context.caller.check_submits(board, submission, context.now())
             result = traced(submit_score, context.db, board, submission, now=context.now())
             return Submission.of(board, result)
 

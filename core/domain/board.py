@@ -11,7 +11,15 @@ from typing import Any
 from core.domain import rank_key
 from core.domain.buckets import DEFAULT_BUCKETS, check_buckets
 from core.domain.errors import InvalidInput, InvalidScore
-from core.domain.limits import MAX_COMPONENTS, MAX_ID_BYTES, MAX_RANK_KEY_BYTES, MAX_TITLE_BYTES
+from core.domain.limits import (
+    DEFAULT_CLIENT_TIME_ALLOWANCE,
+    MAX_CLIENT_TIME_ALLOWANCE,
+    MAX_COMPONENTS,
+    MAX_ID_BYTES,
+    MAX_RANK_KEY_BYTES,
+    MAX_TITLE_BYTES,
+    check_limit,
+)
 from core.domain.model import (
     Board,
     ClientAccess,
@@ -71,6 +79,7 @@ def define_board(
     expected_size: int | None = None,
     rank_buckets: Sequence[RankBucket] | None = None,
     client_access: ClientAccess = ClientAccess.READ,
+    client_time_allowance: int = DEFAULT_CLIENT_TIME_ALLOWANCE,
 ) -> Board:
     """Return a new board, of a new generation, as a client defines it.
 
@@ -102,6 +111,7 @@ def define_board(
         rank_buckets=check_buckets(DEFAULT_BUCKETS if rank_buckets is None else rank_buckets),
         created_at=now,
         client_access=client_access,
+        client_time_allowance=check_client_time_allowance(client_time_allowance),
     )
     size = rank_key.longest(board, MAX_ID_BYTES)
     if size > MAX_RANK_KEY_BYTES:
@@ -149,6 +159,16 @@ def check_periods(kinds: Sequence[PeriodKind]) -> tuple[PeriodKind, ...]:
     if not kinds or len(set(kinds)) != len(kinds):
         raise InvalidInput("periods: must name at least one period, and each once")
     return tuple(kinds)
+
+
+def check_client_time_allowance(seconds: int) -> int:
+    """Return how far back participants may date their own scores, in seconds.
+
+    Raises:
+        InvalidInput: it is negative or over 30 days.
+    """
+    check_limit("clientTimeAllowance", seconds, MAX_CLIENT_TIME_ALLOWANCE, 0)
+    return seconds
 
 
 def check_time_zone(name: str) -> str:

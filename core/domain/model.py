@@ -7,6 +7,8 @@ from enum import Enum, StrEnum
 from functools import cached_property
 from typing import Final, Generic, TypeVar
 
+from core.domain.limits import DEFAULT_CLIENT_TIME_ALLOWANCE
+
 
 class SortOrder(StrEnum):
     """Which end of a component is best: DESCENDING ranks the highest first."""
@@ -173,6 +175,7 @@ class Board:
     created_at: datetime
     closed: bool = False
     client_access: ClientAccess = ClientAccess.READ
+    client_time_allowance: int = DEFAULT_CLIENT_TIME_ALLOWANCE  # seconds
     zone_changes: tuple[ZoneChange, ...] = ()
     retention: Retention = Retention()
 

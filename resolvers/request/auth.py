@@ -4,6 +4,7 @@ import hmac
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import Enum
 from hashlib import sha256
 from typing import Any, ClassVar
@@ -11,8 +12,9 @@ from typing import Any, ClassVar
 import strawberry
 from strawberry.extensions import FieldExtension
 
-from core.domain.errors import Unauthorized
+from core.domain.errors import InvalidInput, Unauthorized
 from core.domain.model import Board, ClientAccess
+from core.submissions.submit import Submission, instant_achieved
 
 
 class Role(Enum):
@@ -37,18 +39,24 @@ class Caller:
             self.role is Role.PARTICIPANT and participant_id == self.participant_id
         )
 
-    def check_submits(self, board: Board, participant_id: str) -> None:
+    def check_submits(self, board: Board, submission: Submission, now: datetime) -> None:
         """Refuse a submission that the caller may not make.
 
         Raises:
             Unauthorized: the board takes none from clients, or it is for someone else.
+            InvalidInput: a participant says that it was achieved longer ago than the board allows.
         """
         if self.role is Role.ADMIN:
             return
         if board.client_access is not ClientAccess.SUBMIT:
             raise Unauthorized("leaderboardId: this leaderboard takes no scores from clients")
-        if participant_id != self.participant_id:
+        if submission.participant_id != self.participant_id:
             raise Unauthorized("participantId: must be the one that you signed in as")
+        achieved_at = instant_achieved(submission.achieved_at, now)
+        if achieved_at < now - timedelta(seconds=board.client_time_allowance):
+            raise InvalidInput(
+                f"achievedAt: must not be more than {board.client_time_allowance} s ago for your own score"
+            )
 
 
 class NotAuthenticated(Exception):

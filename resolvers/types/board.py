@@ -66,6 +66,9 @@ class Leaderboard:
     client_access: model.ClientAccess = strawberry.field(
         description="What clients other than the owner may do."
     )
+    client_time_allowance: int = strawberry.field(
+        description="How many seconds before now participants may say that they achieved their own scores."
+    )
     created_at: datetime = strawberry.field(description="When the board was created.")
     closed: bool = strawberry.field(
         description="Whether submissions are refused until the board is reopened."
@@ -190,6 +193,7 @@ class Leaderboard:
             counter_mode=board.counter_mode,
             rank_buckets=RankBucket.defined(board.rank_buckets),
             client_access=board.client_access,
+            client_time_allowance=board.client_time_allowance,
             created_at=board.created_at,
             closed=board.closed,
             version=board.version,

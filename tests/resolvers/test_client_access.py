@@ -1,5 +1,6 @@
 """Client access: nothing, reading, or submitting one's own scores."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from core.storage.database import Database
 from resolvers.appsync import caller_of
 from resolvers.request.auth import Caller, Role
 from tests.support.clients import Clients
+from tests.support.graphql_api import SUBMIT
 
 BOARD = '{ leaderboard(id: "board") { size } }'
 LIST = "{ leaderboards { items { id } } }"
@@ -81,6 +83,34 @@ def test_client_access_can_be_changed(clients: Clients) -> None:
         assert (clients.attempt("ann", "ann") is None) == (access == "SUBMIT")
         assert ("errors" in clients.ask(BOARD, key="public")) == (access == "NONE")
     assert clients.data(SET, input={"id": "board", "version": 4, "title": "T"}) == {"clientAccess": "READ"}
+
+
+def test_participants_date_their_scores_within_the_boards_allowance(clients: Clients) -> None:
+    clients.board(clientAccess="SUBMIT")
+
+    def attempt(who: str, seconds: float) -> Any:
+        at = (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
+        given = {"leaderboardId": "board", "participantId": "ann", "score": ["9"], "achievedAt": at}
+        (outcome,) = clients.ask(MANY, key=who, inputs=[given])["data"]["submitScores"]
+        single = clients.ask(SUBMIT, key=who, input=given).get("errors", [{"errorType": None}])
+        assert [error["errorType"] for error in single] == [outcome["errorType"]]
+        return outcome["errorType"], outcome["errorMessage"]
+
+    refused = ("InvalidInput", "achievedAt: must not be more than 60 s ago for your own score")
+    assert attempt("ann", 90) == refused
+    assert attempt("ann", 1e9) == refused
+    assert attempt("ann", 10) == (None, None)
+    assert attempt("admin", 1e9) == (None, None)
+    query = SET.replace("clientAccess", "clientTimeAllowance")
+    for version, seconds in enumerate((0, 3600, None), start=1):
+        changes = {"id": "board", "version": version, "clientTimeAllowance": seconds}
+        expected = 60 if seconds is None else seconds
+        assert clients.data(query, input=changes) == {"clientTimeAllowance": expected}
+        assert (attempt("ann", 10) == (None, None)) == (expected > 10)
+        assert (attempt("ann", 90) == (None, None)) == (expected > 90)
+    for seconds in (-1, 2_592_001):
+        refusal = clients.refusal(query, input={"id": "board", "version": 4, "clientTimeAllowance": seconds})
+        assert refusal[1].startswith("clientTimeAllowance: must be from 0 to 2592000")
 
 
 @pytest.mark.parametrize(
