@@ -19,7 +19,7 @@ from core.domain.errors import LeaderboardExists, LeaderboardNotFound, Throttled
 from core.domain.keys import SEPARATOR
 from core.domain.limits import MAX_BOARDS_PAGE, MAX_TITLE_BYTES, check_limit
 from core.domain.model import UNSET, Board, ClientAccess, Page, PeriodKind, RankBucket, Retention, Unset
-from core.domain.page_tokens import decode_token, encode_token, every_item
+from core.domain.page_tokens import decode_text, encode_token, every_item, fill_page
 from core.domain.periods import change_zone
 from core.domain.rank_key import microseconds
 from core.domain.text import check_id, check_text
@@ -132,10 +132,16 @@ class Boards:
             InvalidInput: the limit or the token.
         """
         check_limit("limit", limit, MAX_BOARDS_PAGE)
+        after = None if next_token is None else decode_text("boards", next_token)
+        found, more = fill_page(limit, after, self._read_page)
+        token = encode_token("boards", found[-1][0].encode()) if more else None
+        return Page([board for _, board in found], token)
+
+    def _read_page(self, limit: int, after: str | None) -> tuple[list[tuple[str, Board | None]], bool]:
         values: dict[str, AttributeValueTypeDef] = {":listed": {"S": _LISTED}}
         condition = "listed = :listed"
-        if next_token is not None:
-            values[":after"] = {"S": decode_token("boards", next_token).decode()}
+        if after is not None:
+            values[":after"] = {"S": after}
             condition += " AND board > :after"
         answer = self._db.client.query(
             TableName=self._db.tables.boards,
@@ -145,9 +151,8 @@ class Boards:
             Limit=limit,
         )
         boards = [board_from_json(item["definition"]["S"]) for item in answer["Items"]]
-        more = "LastEvaluatedKey" in answer
-        token = encode_token("boards", boards[-1].id.encode()) if more else None
-        return Page([board for board in boards if self._is_visible(board)], token)
+        shown = [(board.id, board if self._is_visible(board) else None) for board in boards]
+        return shown, "LastEvaluatedKey" in answer
 
     def every(self) -> Iterator[Board]:
         """Read all boards in the order of their ids: half a read unit for each 4 KB."""

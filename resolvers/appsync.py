@@ -32,8 +32,9 @@ from strawberry.schema.config import StrawberryConfig
 
 from core.boards import Boards
 from core.domain.errors import InvalidInput, LeaderboardNotFound
-from core.storage.database import Database
+from core.storage.database import Database, metered
 from resolvers.appsync_source import SOURCE_FIELD, Sources, pack_entry, write_json
+from resolvers.consumption import budget_of
 from resolvers.mutations import Mutation
 from resolvers.queries import Query
 from resolvers.request.auth import Caller, Role
@@ -58,9 +59,18 @@ Envelope = dict[str, Any]
 async def answer(db: Database, boards: Boards, calls: Sequence[Call]) -> list[Envelope]:
     """Return the envelopes of some calls, in their order.
 
-    The calls of a batch run concurrently, so the ranks of a page are one core call.
+    The calls of a batch run concurrently, so the ranks of a page are one core call. Reads have a budget.
     """
     callers = [caller_of(call) for call in calls]
+    if calls[0]["info"]["parentTypeName"] == "Mutation":
+        return await _answer_all(db, boards, calls, callers)
+    with metered(min((budget_of(caller.role) for caller in callers), key=lambda budget: budget.units)):
+        return await _answer_all(db, boards, calls, callers)
+
+
+async def _answer_all(
+    db: Database, boards: Boards, calls: Sequence[Call], callers: Sequence[Caller]
+) -> list[Envelope]:
     contexts = {caller: Context(db=db, boards=boards, caller=caller) for caller in callers}
     sources = await asyncio.to_thread(Sources.read, boards, calls)
     return list(

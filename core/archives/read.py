@@ -10,7 +10,7 @@ from core.archives.rows import CHUNK_ROWS, Row, entry_of, erased, rank_of, unpac
 from core.domain.errors import ArchiveNotFound
 from core.domain.limits import MAX_ARCHIVES_PAGE, MAX_PAGE, check_limit
 from core.domain.model import Archive, Board, Entry, Page, Rank
-from core.domain.page_tokens import decode_token, encode_token
+from core.domain.page_tokens import decode_number, encode_token
 from core.domain.rank_key import instant
 from core.records.jobs import Job, pending_jobs
 from core.records.table import newest_page, query_records, read_record
@@ -66,7 +66,7 @@ def archive_entries(
     go on behind them.
     """
     check_limit("limit", limit, MAX_PAGE)
-    first = 0 if next_token is None else int(decode_token(name, next_token))
+    first = 0 if next_token is None else decode_number(name, next_token)
     header, size, total = read_complete(db, name)
     last = min(first + limit, size)
     # Read before the rows: a job is removed only when the rows have been erased.

@@ -13,7 +13,7 @@ from core.domain.errors import InvalidInput
 from core.domain.keys import split_standings, standings_key
 from core.domain.limits import MAX_ENTRIES_OF, MAX_PAGE, MAX_RADIUS, MAX_TOP, check_limit
 from core.domain.model import Board, Entry, Page, Place
-from core.domain.page_tokens import decode_token, encode_token
+from core.domain.page_tokens import decode_text, decode_token, encode_token, fill_page
 from core.domain.periods import is_expired
 from core.domain.text import check_id
 from core.ranking.top import read_top
@@ -165,17 +165,16 @@ def participant_entries(
     check_id("participantId", participant_id)
     check_limit("limit", limit, MAX_PAGE)
     listing = f"participant {participant_id}"
-    after = None if next_token is None else decode_token(listing, next_token).decode()
-    found: list[Entry] = []
     now = datetime.now(UTC)
-    while True:
-        items, more = _participant_items(db, participant_id, limit - len(found), after)
-        found += [entry for entry, _ in _current(boards, items, now, sees_hidden)]
-        after = items[-1]["standings"]["S"] if items else after
-        if not more:
-            return Page(found, None)
-        if len(found) == limit and after is not None:
-            return Page(found, encode_token(listing, after.encode()))
+
+    def read(ask: int, after: str | None) -> tuple[list[tuple[str, Entry | None]], bool]:
+        items, more = _participant_items(db, participant_id, ask, after)
+        shown = {item["standings"]["S"]: entry for entry, item in _current(boards, items, now, sees_hidden)}
+        return [(key, shown.get(key)) for key in (item["standings"]["S"] for item in items)], more
+
+    after = None if next_token is None else decode_text(listing, next_token)
+    found, more = fill_page(limit, after, read)
+    return Page([entry for _, entry in found], encode_token(listing, found[-1][0].encode()) if more else None)
 
 
 def newest_named(

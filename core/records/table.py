@@ -14,7 +14,7 @@ A record set is a partition. The other names begin with `~`, and no archive's id
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from core.domain.page_tokens import decode_token, encode_token
+from core.domain.page_tokens import decode_text, encode_token
 from core.storage.database import Database, query_all
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def newest_page(
 
     Costs half a read unit for each 4 KB.
     """
-    before = "" if next_token is None else decode_token(listing, next_token).decode()
+    before = "" if next_token is None else decode_text(listing, next_token)
     answer = db.client.query(
         TableName=db.tables.records,
         **_condition(record_set, "record_id < :id", before),

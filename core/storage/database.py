@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from botocore.config import Config
 from botocore.session import Session
 
-from core.domain.errors import Throttled
+from core.domain.errors import InvalidInput, Throttled
 from core.storage.backoff import back_off, delay
 from core.storage.parallel import batched, run_all
 
@@ -73,13 +73,22 @@ class Database:
         return cast("T", self._caches.setdefault(kind, kind()) if found is None else found)
 
 
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most capacity units, and the most requests, that reads may take."""
+
+    units: float
+    requests: int
+
+
 @dataclass
 class Meter:
-    """The units that DynamoDB reports as consumed."""
+    """The units that DynamoDB reports as consumed; with a `budget`, requests beyond it are refused."""
 
     read_units: float = 0.0
     write_units: float = 0.0
     requests: int = 0
+    budget: Budget | None = None
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def add(self, operation: str, parsed: dict[str, Any]) -> None:
@@ -94,6 +103,19 @@ class Meter:
             else:
                 self.write_units += units
 
+    def check_budget(self) -> None:
+        """Refuse the next request if the budget is used up.
+
+        Raises:
+            InvalidInput: naming the budget.
+        """
+        budget = self.budget
+        if budget and (self.requests >= budget.requests or self.read_units >= budget.units):
+            raise InvalidInput(
+                f"query: takes more than {budget.units:,.0f} read units or {budget.requests:,} requests of "
+                "the database; ask for less at once"
+            )
+
 
 _BATCH_GET_LIMIT = 100
 _BATCH_WRITE_LIMIT = 25
@@ -103,9 +125,13 @@ _meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
 
 
 @contextmanager
-def metered() -> Iterator[Meter]:
-    """Measure what the block consumes, also in the threads of `core.storage.parallel`."""
-    meter = Meter()
+def metered(budget: Budget | None = None) -> Iterator[Meter]:
+    """Measure what the block consumes, also in the threads of `core.storage.parallel`.
+
+    With a budget, a request beyond it raises InvalidInput. A block that writes must not have one: it would
+    end between two writes.
+    """
+    meter = Meter(budget=budget)
     token = _meters.set((*_meters.get(), meter))
     try:
         yield meter
@@ -143,6 +169,8 @@ def connect(
 
 def _ask_for_consumption(params: dict[str, Any], model: Any, **_: object) -> None:
     if model.name in _METERED:
+        for meter in _meters.get():
+            meter.check_budget()
         params["ReturnConsumedCapacity"] = "TOTAL"
 
 

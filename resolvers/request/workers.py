@@ -1,9 +1,10 @@
 """The threads in which core runs. Submissions have their own, so that they cannot use up those of reads."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -16,11 +17,25 @@ T = TypeVar("T")
 
 WORKERS = 8
 WAIT_SECONDS = 2.0
+READS_AT_ONCE = 3  # of one request; asyncio's pool has at least 5 threads
+
+_turns: ContextVar[asyncio.Semaphore | None] = ContextVar("turns", default=None)
+
+
+@contextmanager
+def sharing_workers() -> Iterator[None]:
+    """Let the block's request run `READS_AT_ONCE` operations at once, so that others get threads too."""
+    token = _turns.set(asyncio.Semaphore(READS_AT_ONCE))
+    try:
+        yield
+    finally:
+        _turns.reset(token)
 
 
 async def run_operation(operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run an operation of core, which blocks, in a thread. All resolvers but those of submissions use it."""
-    return await asyncio.to_thread(partial(traced, operation, *args, **kwargs))
+    async with _turns.get() or nullcontext():
+        return await asyncio.to_thread(partial(traced, operation, *args, **kwargs))
 
 
 class SubmissionWorkers:

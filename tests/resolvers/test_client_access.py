@@ -1,5 +1,6 @@
 """Client access: nothing, reading, or submitting one's own scores."""
 
+import base64
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -67,6 +68,32 @@ def test_a_board_without_client_access_does_not_exist_for_clients(clients: Clien
     assert clients.attempt("ann", "ann") == ("LeaderboardNotFound", "there is no leaderboard 'board'")
     assert len(clients.data(LIST)["items"]) == 2
     assert clients.data(BOARD) is not None
+
+
+def test_pages_and_tokens_tell_nothing_of_such_boards(clients: Clients) -> None:
+    clients.board("a-open")
+    clients.board("b-secret", clientAccess="NONE")
+    clients.board("c-open")
+    clients.board("d-secret", clientAccess="NONE")
+    for board in ("a-open", "b-secret", "c-open", "d-secret"):
+        clients.submit("ann", "7", board=board)
+    boards = "query ($after: String) { leaderboards(limit: 1, nextToken: $after) { nextToken items { id } } }"
+    entries = """query ($after: String) { participant(id: "ann") {
+        entries(limit: 1, nextToken: $after) { nextToken items { leaderboardId } } } }"""
+    for query, path, name in ((boards, (), "id"), (entries, ("participant",), "leaderboardId")):
+        pages = []
+        token = None
+        while True:
+            found = clients.ask(query, key="public", after=token)["data"]
+            for step in path:
+                found = found[step]
+            (page,) = found.values()
+            pages.append([item[name] for item in page["items"]])
+            token = page["nextToken"]
+            if token is None:
+                break
+            assert b"secret" not in base64.urlsafe_b64decode(token + "==")
+        assert pages == [["a-open"], ["c-open"]]
 
 
 def test_a_participant_of_such_boards_alone_is_null_for_clients(clients: Clients) -> None:

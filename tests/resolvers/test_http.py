@@ -197,5 +197,4 @@ def test_gql_validates_against_introspection_and_sends_requests(url: str) -> Non
         ask("public", 'mutation { createLeaderboard(input: {id: "other"}) { id } }')
     assert refused.value.errors
     assert refused.value.errors[0]["errorType"] == "Unauthorized"
-    assert refused.value.extensions
-    assert refused.value.extensions["consumed"]["requests"] == 0
+    assert "consumed" not in (refused.value.extensions or {})  # only operators see it
