@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Item = Mapping[str, Any]
 Plain = int | str | None  # an attribute's value as JSON holds it
 
+_MALFORMED = (KeyError, TypeError, ValueError, OverflowError)  # what a foreign item raises
 _TIME = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
@@ -112,6 +113,24 @@ def entry_from_item(board: Board, period: str, item: Item) -> Entry:
     return entry_from_plain(board, period, participant_id, key, numbers | texts, hidden=not is_ranked(item))
 
 
+def read_entry(board: Board, period: str, item: Item) -> Entry | None:
+    """Return the entry in an item that may be anyone's; None if it is no entry of these standings.
+
+    It shows what the stream's consumer counts: foreign values are left out, as `sanitize_item` does.
+    """
+    standings = standings_key(board.id, period, board.generation)
+    if not is_entry(item) or item.get("standings", {"S": standings}) != {"S": standings}:
+        return None
+    try:
+        entry = entry_from_item(board, period, item)
+    except _MALFORMED:
+        sane = sanitize_item(standings, item)
+        if sane is None:
+            return None
+        entry = entry_from_item(board, period, sane)
+    return entry if _fits(board, entry.rank_key) else None
+
+
 def plain_values(entry: Entry, attributes: Sequence[Attribute]) -> list[Plain]:
     """Return the values of some attributes as JSON can hold them."""
     values = (getattr(entry, attribute.name) for attribute in attributes)
@@ -180,8 +199,10 @@ def sanitize_item(standings: str, item: Item | None) -> Item | None:
         # A Lambda event is JSON and holds binary as base64; boto3 has decoded it.
         raw = base64.b64decode(key, validate=True) if isinstance(key, str) else bytes(key)
         for attribute in NUMBERS:
-            int(item[attribute.name]["N"])
-    except (KeyError, TypeError, ValueError):
+            number = int(item[attribute.name]["N"])
+            if attribute.kind is datetime:
+                rank_key.instant(number)
+    except _MALFORMED:
         return None
     sound = {name: value for name, value in item.items() if _is_sound(standings, name, value)}
     return {**sound, "rank_key": {"B": raw}}
@@ -198,11 +219,18 @@ def _is_sound(standings: str, name: str, value: Mapping[str, Any]) -> bool:
     return True
 
 
+def _fits(board: Board, key: bytes) -> bool:
+    return len(key) > rank_key.longest(board, 0)
+
+
 def without_foreign_shard(board: Board, item: Item | None) -> Item | None:
-    """Return an entry's item, as that of a hidden entry if it is in an index shard that its board lacks."""
+    """Return an entry's item, as that of a hidden entry if it cannot stand on its board.
+
+    It is in an index shard that the board lacks, or its rank key is too short for the board's scores.
+    """
     if item is None or "rank_shard" not in item:
         return item
     shard = item["rank_shard"]["S"].rpartition(SEPARATOR)[2]
-    if int(shard) < board.shards and shard == str(int(shard)):
+    if int(shard) < board.shards and shard == str(int(shard)) and _fits(board, item["rank_key"]["B"]):
         return item
     return {name: value for name, value in item.items() if name != "rank_shard"}

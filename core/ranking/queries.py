@@ -1,6 +1,7 @@
 """Read standings: their size, their top, their pages, one entry and those around it."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -8,7 +9,7 @@ from typing import Any
 
 from core.boards import Boards
 from core.counters.root import read_size
-from core.domain.entry_item import entry_from_item, entry_key, is_entry, name_age_key
+from core.domain.entry_item import entry_key, is_entry, name_age_key, read_entry
 from core.domain.errors import InvalidInput
 from core.domain.keys import split_standings, standings_key
 from core.domain.limits import MAX_ENTRIES_OF, MAX_PAGE, MAX_RADIUS, MAX_TOP, check_limit
@@ -20,6 +21,8 @@ from core.ranking.top import read_top
 from core.storage.database import Database, batch_get, query_all
 from core.storage.parallel import run_all
 from core.storage.rank_index import read_run
+
+_log = logging.getLogger(__name__)
 
 # Returns whether the caller may see a participant's hidden entry.
 SeesHidden = Callable[[str], bool]
@@ -204,14 +207,24 @@ def _current(
     boards: Boards, items: Sequence[dict[str, Any]], now: datetime, sees_hidden: SeesHidden
 ) -> list[tuple[Entry, dict[str, Any]]]:
     """Return the visible entries, each with its item, of boards that exist and periods not expired."""
-    parts = [split_standings(item["standings"]["S"]) for item in items]
-    known = boards.get_many(board_id for board_id, _, _ in parts)
+    parts = [(item, *split_standings(item["standings"]["S"])) for item in items if _is_ours(item)]
+    known = boards.get_many(board_id for _, board_id, _, _ in parts)
     found = []
-    for item, (board_id, period, generation) in zip(items, parts, strict=True):
+    for item, board_id, period, generation in parts:
         board = known.get(board_id)
         if board and board.generation == generation and not is_expired(board, period, now):
             found += [(entry, item) for entry in _visible(_entries(board, period, [item]), sees_hidden)]
     return found
+
+
+def _is_ours(item: Mapping[str, Any]) -> bool:
+    """Return whether an item's sort key is one of standings, and not what other code has put there."""
+    try:
+        for part in split_standings(item["standings"]["S"]):
+            check_id("standings", part)
+    except (ValueError, InvalidInput):
+        return False
+    return True
 
 
 def _participant_items(
@@ -232,7 +245,12 @@ def _participant_items(
 
 
 def _entries(board: Board, period: str, items: Sequence[dict[str, Any]]) -> list[Entry]:
-    return [entry_from_item(board, period, item) for item in items if is_entry(item)]
+    """Return the entries in some items. One that is malformed or of other standings is left out."""
+    found = [(item, read_entry(board, period, item)) for item in items if is_entry(item)]
+    for item, shown in found:
+        if shown is None:
+            _log.warning("item of %r left out: no entry of %r", item.get("participant"), board.id)
+    return [shown for _, shown in found if shown is not None]
 
 
 def _visible(entries: Iterable[Entry], sees_hidden: SeesHidden) -> Iterator[Entry]:
