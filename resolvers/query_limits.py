@@ -31,7 +31,7 @@ from graphql.execution.values import VariableValues, get_argument_values, get_va
 from strawberry.extensions import SchemaExtension
 
 from core.domain.errors import InvalidInput
-from resolvers.request.arguments import DEFAULT_PAGE, DEFAULT_RADIUS, or_default
+from resolvers.request.arguments import DEFAULT_BINS, DEFAULT_PAGE, DEFAULT_RADIUS, or_default
 
 # As in infra/variables_api.tf for AppSync, which counts introspection too: the introspection query of
 # GraphiQL and code generators is 15 fields deep.
@@ -164,6 +164,9 @@ class _Scale:
         if "radius" in field.args:
             radius: int = or_default(arguments["radius"], DEFAULT_RADIUS)
             return 2 * max(radius, 0) + 1
+        if "bins" in field.args:
+            bins: int = or_default(arguments["bins"], DEFAULT_BINS)
+            return max(bins, 0)
         if "limit" in field.args and _is_page(field):
             limit: int = or_default(arguments["limit"], DEFAULT_PAGE)
             return max(limit, 0)

@@ -122,13 +122,10 @@ def read_entry(board: Board, period: str, item: Item) -> Entry | None:
     if not is_entry(item) or item.get("standings", {"S": standings}) != {"S": standings}:
         return None
     try:
-        entry = entry_from_item(board, period, item)
+        return entry_from_item(board, period, item)
     except _MALFORMED:
         sane = sanitize_item(standings, item)
-        if sane is None:
-            return None
-        entry = entry_from_item(board, period, sane)
-    return entry if _fits(board, entry.rank_key) else None
+        return None if sane is None else entry_from_item(board, period, sane)
 
 
 def plain_values(entry: Entry, attributes: Sequence[Attribute]) -> list[Plain]:
@@ -219,18 +216,11 @@ def _is_sound(standings: str, name: str, value: Mapping[str, Any]) -> bool:
     return True
 
 
-def _fits(board: Board, key: bytes) -> bool:
-    return len(key) > rank_key.longest(board, 0)
-
-
 def without_foreign_shard(board: Board, item: Item | None) -> Item | None:
-    """Return an entry's item, as that of a hidden entry if it cannot stand on its board.
-
-    It is in an index shard that the board lacks, or its rank key is too short for the board's scores.
-    """
+    """Return an entry's item, as that of a hidden entry if it is in an index shard that its board lacks."""
     if item is None or "rank_shard" not in item:
         return item
     shard = item["rank_shard"]["S"].rpartition(SEPARATOR)[2]
-    if int(shard) < board.shards and shard == str(int(shard)) and _fits(board, item["rank_key"]["B"]):
+    if int(shard) < board.shards and shard == str(int(shard)):
         return item
     return {name: value for name, value in item.items() if name != "rank_shard"}

@@ -21,6 +21,7 @@ MAX_ENTRIES_OF = 100
 MAX_BOARDS_PAGE = 100
 MAX_ARCHIVES_PAGE = 100
 MAX_SUBMISSIONS = 100
+MAX_BINS = 100
 
 
 def check_limit(name: str, value: int, maximum: int, minimum: int = 1) -> None:

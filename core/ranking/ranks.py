@@ -9,7 +9,8 @@ from core.counters.cache import MAX_STANDINGS, CounterCache
 from core.domain.buckets import find_bucket
 from core.domain.keys import standings_key
 from core.domain.model import Board, Entry, Rank, RankStrategy
-from core.domain.rank_key import is_worst, just_above, score_bytes
+from core.domain.rank_key import encode_score, is_worst, just_above, score_bytes
+from core.domain.scores import parse_score
 from core.ranking import strategies
 from core.ranking.ladder import ladder, warm
 from core.ranking.strategies import Count, Counted
@@ -51,6 +52,30 @@ def rank_entries(
     if total is not None:
         counted = replace(counted, total=total)
     return [of_entry and _rank(board, of_entry, counted, used) for of_entry in points]
+
+
+def rank_of(
+    db: Database,
+    board: Board,
+    period: str,
+    score: Sequence[str],
+    strategy: RankStrategy = RankStrategy.AUTO,
+) -> Rank:
+    """Return the rank that a new participant would take with a score, which counts in the total.
+
+    It has no position: that follows from when the score is achieved. Costs what `rank_entries` does for one
+    entry without its position.
+
+    Raises:
+        InvalidScore: naming the component and the rule.
+    """
+    parsed = parse_score(board.components, score)
+    part = encode_score(board, parsed)
+    end = None if is_worst(board, parsed) else _Point(just_above(part), 1)
+    cuts = [part] if end is None or end.cut is None else [part, end.cut]
+    counted, used = _count(db, board, period, cuts, strategy)
+    counted = replace(counted, total=counted.total + 1)
+    return _rank(board, _Points(_Point(part), None, end), counted, used)
 
 
 def _count(

@@ -12,6 +12,7 @@ DEFAULT_TOP = 10
 DEFAULT_PAGE = 50
 DEFAULT_RADIUS = 5
 DEFAULT_ARCHIVES_PAGE = 20
+DEFAULT_BINS = 20
 
 BoardId = Annotated[strawberry.ID, strawberry.argument(description="The board's id.")]
 ParticipantId = Annotated[strawberry.ID, strawberry.argument(description="The participant's id.")]

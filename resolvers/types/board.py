@@ -11,10 +11,11 @@ from strawberry import UNSET
 from core.archives.read import archives_page
 from core.domain import model
 from core.domain.periods import current_periods, resolve_period
-from core.ranking import queries
+from core.ranking import distribution, queries, ranks, seek
 from core.storage.database import Database
 from resolvers.request.arguments import (
     DEFAULT_ARCHIVES_PAGE,
+    DEFAULT_BINS,
     DEFAULT_PAGE,
     DEFAULT_RADIUS,
     DEFAULT_TOP,
@@ -29,10 +30,11 @@ from resolvers.request.context import Info
 from resolvers.request.selection import in_query
 from resolvers.request.workers import run_operation
 from resolvers.types.archive import ArchiveConnection
+from resolvers.types.distribution import DistributionBin
 from resolvers.types.entry import Entry, EntryConnection
 from resolvers.types.period import Period as BoardPeriod
-from resolvers.types.rank import RankBucket
-from resolvers.types.score import ScoreComponent
+from resolvers.types.rank import Rank, RankBucket
+from resolvers.types.score import Score, ScoreComponent
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -152,6 +154,71 @@ class Leaderboard:
         sees_hidden = info.context.caller.sees_hidden
         entries = await self._read(info, period, queries.entries_of, participant_ids, sees_hidden)
         return [Entry.of(entry) for entry in entries]
+
+    @strawberry.field(
+        description="The rank that a new participant would take with a score. Nothing is stored; the total "
+        "counts them, and there is no position."
+    )
+    async def rank_of(
+        self,
+        info: Info,
+        score: Annotated[
+            list[str], strawberry.argument(description="The score, one text for each component.")
+        ],
+        period: Period = UNSET,
+        strategy: Annotated[
+            model.RankStrategy | None, strawberry.argument(description="How to count; AUTO if null.")
+        ] = model.RankStrategy.AUTO,
+    ) -> Rank:
+        """Return the rank of a score."""
+        chosen = or_default(strategy, model.RankStrategy.AUTO)
+        return Rank.of(await self._read(info, period, ranks.rank_of, score, chosen))
+
+    @strawberry.field(description="The entry at a unique position, 1 for the best; null past the end.")
+    async def entry_at(
+        self,
+        info: Info,
+        position: Annotated[int, strawberry.argument(description="The position, from 1.")],
+        period: Period = UNSET,
+    ) -> Entry | None:
+        """Return the entry at a position."""
+        entry = await self._read(info, period, seek.entry_at, position)
+        return Entry.of(entry) if entry else None
+
+    @strawberry.field(
+        description="The score to reach for a rank, or to be among the best so many per cent; exactly one is "
+        "given. Null if the board has fewer entries."
+    )
+    async def score_for(
+        self,
+        info: Info,
+        rank: Annotated[int | None, strawberry.argument(description="A rank, from 1.")] = UNSET,
+        top_percent: Annotated[
+            float | None, strawberry.argument(description="A share of the board in percent, above 0.")
+        ] = UNSET,
+        period: Period = UNSET,
+    ) -> Score | None:
+        """Return the score that stands at a place."""
+        entry = await self._read(
+            info, period, seek.entry_to_reach, rank=given(rank), top_percent=given(top_percent)
+        )
+        return Score.of(self.board.components, entry.score) if entry else None
+
+    @strawberry.field(
+        description="How entries are spread over the first component, in bins of about equal width from the "
+        "worst to the best. Bins end where the counters' leaves do, so counts are exact."
+    )
+    async def distribution(
+        self,
+        info: Info,
+        bins: Annotated[
+            int | None, strawberry.argument(description="The most bins, 1 to 100; 20 if null.")
+        ] = DEFAULT_BINS,
+        period: Period = UNSET,
+    ) -> list[DistributionBin]:
+        """Return the distribution."""
+        found = await self._read(info, period, distribution.distribution, or_default(bins, DEFAULT_BINS))
+        return [DistributionBin.of(each) for each in found]
 
     @strawberry.field(description="The board's archives, newest first, in pages of at most 100.")
     async def archives(

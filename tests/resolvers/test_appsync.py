@@ -47,6 +47,14 @@ READS = {
         nobody: entry(participantId: "nobody") { hidden }
         around(participantId: "p03", radius: 1) { participant { id } rank { rank } }
         entriesOf(participantIds: ["p05", "p01"]) { participant { id } rank { rank } } } }""",
+    "from the other side": """{ leaderboard(id: "board") {
+        rankOf(score: "2") { rank total position percentile bucket { name } }
+        byIndex: rankOf(score: ["2"], strategy: INDEX) { rank strategy }
+        entryAt(position: 3) { participant { id } rank { position } } none: entryAt(position: 99) { hidden }
+        scoreFor(rank: 2) { display } best: scoreFor(topPercent: 50) { value }
+        distribution(bins: 3) { from to count buckets } } }""",
+    "wrong questions": """{ leaderboard(id: "board") {
+        entryAt(position: 0) { hidden } } }""",
     "boards": """{ leaderboards(limit: 5) { nextToken items {
         id size top(limit: 2) { score { value } } } } }""",
     "participant": """{ participant(id: "p02") { id displayName entries { nextToken items {

@@ -70,7 +70,7 @@ def test_a_board_without_client_access_does_not_exist_for_clients(clients: Clien
     assert clients.data(BOARD) is not None
 
 
-def test_pages_and_tokens_tell_nothing_of_such_boards(clients: Clients) -> None:
+def test_pages_and_tokens_reveal_nothing_of_such_boards(clients: Clients) -> None:
     clients.board("a-open")
     clients.board("b-secret", clientAccess="NONE")
     clients.board("c-open")
