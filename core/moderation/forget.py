@@ -10,12 +10,13 @@ The id alone stays in tombstones and flags for 30 days, to refuse late retries.
 
 import time
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from core.archives.items import ROWS, read_archive
 from core.archives.read import INDEX_LAG, listed_archives, may_hold
 from core.archives.rows import erased, pack, unpack
 from core.boards import Boards
-from core.domain.entry_item import is_entry
+from core.domain.entry_item import is_entry, written_at
 from core.domain.keys import split_standings
 from core.domain.rank_key import instant, microseconds
 from core.domain.text import check_id
@@ -28,9 +29,13 @@ from core.records.jobs import Item, Job, add_job, pending_jobs, remove_job, save
 from core.records.table import query_records, record_key
 from core.storage.database import Database
 
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+_ENTRIES_ERASED: "dict[str, AttributeValueTypeDef]" = {"entries_erased": {"BOOL": True}}
+
 
 def forget_participant(db: Database, boards: Boards, participant_id: str, audit: AuditContext) -> int:
-    """Erase a participant and return how many entries there were. Idempotent: if interrupted, do it again.
+    """Erase a participant and return how many entries there were. If interrupted, background work goes on.
 
     Raises:
         InvalidInput: the id.
@@ -44,14 +49,18 @@ def forget_participant(db: Database, boards: Boards, participant_id: str, audit:
     job = add_job(db, Job.FORGET, digest, participant={"S": participant_id}, asked_at={"N": asked_at})
     records = record(db, AuditAction.FORGET, audit, participant_id=participant_id, named=False)
     db.client.transact_write_items(TransactItems=[job, *records])
-    removed = sum(_erase_entry(db, boards, item, audit) for item in participant_items(db, participant_id))
+    removed = sum(_erase_entry(db, boards, item, audit.at) for item in participant_items(db, participant_id))
     _erase_outbox(db, participant_id)
     forget_name(db, participant_id)
+    save_progress(db, Job.FORGET, digest, **_ENTRIES_ERASED)
     return removed
 
 
 def erase_from_archives(db: Database, boards: Boards, name: str, job: Item, seconds: float) -> bool:
     """Go on erasing a participant from the archives, for so many seconds. Return whether it is done.
+
+    If erasing the entries was interrupted, it is finished first, for entries not written since it was asked
+    for; those of deleted boards go with their boards.
 
     Costs a read unit for each 4 KB of every archive of every board, a write unit for each KB of the chunks
     that hold the participant, and one for each of the standings that they were in.
@@ -59,6 +68,15 @@ def erase_from_archives(db: Database, boards: Boards, name: str, job: Item, seco
     until = time.monotonic() + seconds
     participant_id = job["participant"]["S"]
     asked_at = instant(int(job["asked_at"]["N"]))
+    if "entries_erased" not in job:
+        for item in participant_items(db, participant_id):
+            board_id, _, generation = split_standings(item["standings"]["S"])
+            is_older = written_at(item) <= asked_at.timestamp() * 1000
+            if is_entry(item) and is_older and boards.get_generation(board_id, generation):
+                _erase_entry(db, boards, item, asked_at)
+        _erase_outbox(db, participant_id)
+        forget_name(db, participant_id)
+        save_progress(db, Job.FORGET, name, **_ENTRIES_ERASED)
     after = job["after"]["S"] if "after" in job else ""
     if after:
         is_last_round = "is_last" in job and job["is_last"]["BOOL"]
@@ -82,7 +100,7 @@ def erase_from_archives(db: Database, boards: Boards, name: str, job: Item, seco
     return True
 
 
-def _erase_entry(db: Database, boards: Boards, item: Item, audit: AuditContext) -> bool:
+def _erase_entry(db: Database, boards: Boards, item: Item, at: datetime) -> bool:
     """Remove an entry, or what a deleted board has left of one. Return whether there was one."""
     board_id, _, generation = split_standings(item["standings"]["S"])
     board = boards.get_generation(board_id, generation)
@@ -90,9 +108,9 @@ def _erase_entry(db: Database, boards: Boards, item: Item, audit: AuditContext) 
         key = {name: item[name] for name in ("participant", "standings")}
         db.client.delete_item(TableName=db.tables.scores, Key=key)
         return False
-    flags = flag_removed(db, board, item["participant"]["S"], audit.at)
+    flags = flag_removed(db, board, item["participant"]["S"], at)
     db.client.transact_write_items(TransactItems=[flags])
-    return is_entry(leave_tombstone(db, board, item, audit.at))
+    return is_entry(leave_tombstone(db, board, item, at))
 
 
 def _erase_outbox(db: Database, participant_id: str) -> None:

@@ -119,6 +119,7 @@ class Meter:
 
 _BATCH_GET_LIMIT = 100
 _BATCH_WRITE_LIMIT = 25
+_BATCH_ATTEMPTS = 25  # each after half a second on average: far below the 30 s of a request
 _READS = frozenset({"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"})
 _METERED = _READS | {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 _meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
@@ -229,6 +230,9 @@ def batch_get(
     """Read items by their keys, in no order: half a read unit for each 4 KB of an item (consistent: one).
 
     One round trip, and more if DynamoDB leaves keys unprocessed.
+
+    Raises:
+        Throttled: it leaves them unprocessed for too long.
     """
     reads = [partial(_get_batch, db, table, batch, consistent) for batch in batched(keys, _BATCH_GET_LIMIT)]
     return list(chain.from_iterable(run_all(reads)))
@@ -241,7 +245,10 @@ def _get_batch(
     consistent: bool,  # noqa: FBT001
 ) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
+    attempt = 0
     while keys:
+        _wait_for_capacity(attempt)
+        attempt += 1
         answer = db.client.batch_get_item(RequestItems={table: {"Keys": keys, "ConsistentRead": consistent}})
         found += answer["Responses"].get(table, [])
         keys = answer.get("UnprocessedKeys", {}).get(table, {"Keys": []})["Keys"]
@@ -249,7 +256,11 @@ def _get_batch(
 
 
 def batch_write(db: Database, table: str, requests: "Sequence[WriteRequestTypeDef]") -> None:
-    """Put or delete items unconditionally, in no order: a write unit a KB of each."""
+    """Put or delete items unconditionally, in no order: a write unit a KB of each.
+
+    Raises:
+        Throttled: DynamoDB leaves some unprocessed for too long; others may be written.
+    """
     run_all([partial(_write_batch, db, table, batch) for batch in batched(requests, _BATCH_WRITE_LIMIT)])
 
 
@@ -257,8 +268,19 @@ def _write_batch(db: Database, table: str, requests: "Sequence[WriteRequestTypeD
     attempt = 0
     left: Any = requests
     while left:
+        _wait_for_capacity(attempt)
+        attempt += 1
         answer = db.client.batch_write_item(RequestItems={table: left})
         left = answer.get("UnprocessedItems", {}).get(table, [])
-        if left:  # throttled
-            back_off(attempt, base=0.05, longest=1.0)
-            attempt += 1
+
+
+def _wait_for_capacity(attempt: int) -> None:
+    """Back off before the next request for what a batch has left unprocessed.
+
+    Raises:
+        Throttled: it has been left too often, for some ten seconds.
+    """
+    if attempt == _BATCH_ATTEMPTS:
+        raise Throttled("the database is busy; try again in a moment")
+    if attempt:
+        back_off(attempt, base=0.025, longest=1.0)

@@ -1,7 +1,8 @@
 """Forget a participant: nothing names them any more, and nobody else's rank has moved."""
 
+import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from core.boards import Boards
 from core.domain.errors import EntryRemoved, InvalidInput
 from core.domain.model import PeriodKind
 from core.maintenance import Maintenance
+from core.moderation import forget
 from core.moderation.forget import erase_from_archives, forget_participant
 from core.moderation.moderate import hide_entry
 from core.records.audit import AuditContext, all_records, participant_hash
@@ -70,6 +72,41 @@ def begin(db: Database, boards: Boards) -> tuple[Twin, str]:
     hide_entry(db, twin.board, WHO, AuditContext("ops", NOW, "Zoë cheats"))
     twin.oracle.hidden.add(WHO)
     return twin, name
+
+
+def test_background_work_finishes_what_was_interrupted(
+    db: Database, boards: Boards, drain: Drain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(db, boards)
+    other = Twin.make(db, boards, id="other", peak_writes_per_second=1)
+    other.submit(WHO, 5)
+    gone = Twin.make(db, boards, id="gone", peak_writes_per_second=1)
+    gone.submit(WHO, 5)
+    boards.delete("gone", AUDIT)
+    erase = forget._erase_entry
+    left = [1]
+
+    def die_at_the_second(*of: Any) -> bool:
+        if not left:
+            raise ConnectionError
+        left.pop()
+        return erase(*of)
+
+    monkeypatch.setattr(forget, "_erase_entry", die_at_the_second)
+    asked = AuditContext("ops", datetime.now(UTC), "asked by letter")
+    with pytest.raises(ConnectionError):
+        forget_participant(db, boards, WHO, asked)
+    monkeypatch.undo()
+    later = asked.at + timedelta(seconds=1)
+    time.sleep(0.005)  # written after that: a new entry of the same participant
+    third = Twin.make(db, boards, id="third", peak_writes_per_second=1)
+    submit_score(db, third.board, Submission(WHO, ["5"], later, display_name="Zoë again"), now=later)
+    assert mentions(db, "z@x")
+    while Maintenance(db, fresh_boards(db)).run(5.0)[1]:
+        drain()
+    assert not mentions(db, "z@x")
+    assert [item["standings"]["S"] for item in mentions(db, "Zoë") if "rank_key" in item] == [third.standings]
+    assert not pending_jobs(db)
 
 
 def check_forgotten(db: Database, twin: Twin, archive: str) -> None:
