@@ -10,7 +10,7 @@ from strawberry.extensions import SchemaExtension
 from strawberry.types.graphql import OperationType
 
 from core.domain.errors import InvalidInput
-from core.domain.periods import resolve_period
+from core.domain.periods import current_name, resolve_period
 from core.domain.text import check_id
 from resolvers.directives import AwsSubscribe
 from resolvers.request.arguments import BoardId, ParticipantId, given
@@ -42,7 +42,12 @@ async def admit(
     board = await run_operation(context.boards.get, board_id)
     if participant_id is not None:
         check_id("participantId", participant_id)
-    return period is not None and resolve_period(board, period, context.now()) != period
+    if period is None:
+        return False
+    key = resolve_period(board, period, context.now())
+    if key != period and current_name(board, key, context.now()) != period:
+        raise InvalidInput("period: a subscription follows the current period, or one named by its key")
+    return key != period
 
 
 @strawberry.type(description="Events that clients receive over a WebSocket.")

@@ -27,6 +27,7 @@ _NAMES = {
     "monthly": PeriodKind.MONTHLY,
 }
 _TIMED = (PeriodKind.DAILY, PeriodKind.WEEKLY, PeriodKind.MONTHLY)
+_PREVIOUS = re.compile(r"(?:(daily|weekly|monthly)-)?previous(?:-([1-9]\d{0,2}))?", re.ASCII)
 _EXPLICIT = re.compile(r"(daily)-\d{4}-\d\d-\d\d|(weekly)-\d{4}-W\d\d|(monthly)-\d{4}-\d\d", re.ASCII)
 
 
@@ -104,20 +105,25 @@ def periods_holding(board: Board, achieved_at: datetime) -> list[str]:
 
 
 def resolve_period(board: Board, period: str | None, now: datetime) -> str:
-    """Return the key of the period that a client names: by its key, or as the current one of a kind.
+    """Return the key of the period that a client names: by its key, or from the current one of a kind.
+
+    `previous` is the one before, `previous-2` the one before that. A board with several kinds that begin
+    anew wants the kind too: `daily-previous`.
 
     Raises:
         InvalidInput: the name is malformed, the board has no such periods, or it has expired.
     """
     name = ALL_TIME if period is None else period
+    if before := _PREVIOUS.fullmatch(name):
+        name = _previous(board, before[1], int(before[2] or 1), now)
     kind = _kind_of(name)
     if kind is None and name in _NAMES:
         kind = _NAMES[name]
         name = period_key(board, kind, now) if kind in board.periods else name
     if kind is None:
         raise InvalidInput(
-            "period: must be all-time, daily, weekly or monthly, or a key such as daily-2026-11-30, "
-            f"weekly-2026-W49 or monthly-2026-11, not {name[:64]!r}"
+            "period: must be all-time, daily, weekly, monthly, previous or previous-2, or a key such as "
+            f"daily-2026-11-30, weekly-2026-W49 or monthly-2026-11, not {name[:64]!r}"
         )
     if kind not in board.periods:
         raise InvalidInput(f"period: this board keeps no {kind.value} standings")
@@ -125,6 +131,22 @@ def resolve_period(board: Board, period: str | None, now: datetime) -> str:
         days = _days_kept(board.retention, kind)
         raise InvalidInput(f"period: {name} is gone, {days} days after its end")
     return name
+
+
+def _previous(board: Board, kind_name: str | None, steps: int, now: datetime) -> str:
+    kinds = [kind for kind in board.periods if kind in _TIMED]
+    if kind_name is not None:
+        kind = _NAMES[kind_name]
+    elif len(kinds) == 1:
+        kind = kinds[0]
+    elif kinds:
+        raise InvalidInput("period: this board keeps several kinds; name one, such as daily-previous")
+    else:
+        raise InvalidInput("period: this board keeps no daily, weekly or monthly standings")
+    key = period_key(board, kind, now)
+    for _ in range(steps):
+        key = period_before(key)
+    return key
 
 
 def current_name(board: Board, period: str, now: datetime) -> str | None:

@@ -26,8 +26,9 @@ NextToken = Annotated[
 Period = Annotated[
     str | None,
     strawberry.argument(
-        description="all-time (the default); daily, weekly or monthly for the current period; "
-        "or an explicit key such as daily-2026-11-30."
+        description="all-time (the default); daily, weekly or monthly for the current period; previous, "
+        "previous-2 and so on, or daily-previous on a board with several kinds; or an explicit key such as "
+        "daily-2026-11-30."
     ),
 ]
 

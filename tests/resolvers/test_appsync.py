@@ -306,6 +306,15 @@ def test_a_subscription_by_alias_is_filtered_by_the_alias(
     assert {one["fieldName"]: one["value"] for one in group["filters"]} == expected
 
 
+def test_a_subscription_to_a_previous_period_is_refused(db: Database, boards: Boards, api: Api) -> None:
+    api.board("days", periods=["DAILY"])
+    arguments = {"leaderboardId": "days", "period": "previous"}
+    call = {"arguments": arguments, "info": {"parentTypeName": "Subscription", "fieldName": "onTopChange"}}
+    [envelope] = asyncio.run(answer(db, boards, [call]))
+    assert envelope["errorType"] == "InvalidInput"
+    assert envelope["errorMessage"].startswith("period: a subscription follows the current period")
+
+
 @pytest.mark.skipif(shutil.which("node") is None, reason="runs AppSync's resolver in node")
 def test_the_resolver_code_sets_the_filter(tmp_path: Path) -> None:
     """Run infra/resolver.js with the Lambda's answer, as AppSync does."""

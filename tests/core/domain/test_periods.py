@@ -315,9 +315,55 @@ def test_a_kinds_name_is_the_current_period_and_a_key_is_itself() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "name", "now", "key"),
+    [
+        (PeriodKind.DAILY, "previous", "2026-03-01T00:00", "daily-2026-02-28"),
+        (PeriodKind.DAILY, "previous-2", "2024-03-01T12:00", "daily-2024-02-28"),
+        (PeriodKind.DAILY, "previous", "2026-03-30T00:30", "daily-2026-03-29"),  # after a day of 23 hours
+        (PeriodKind.DAILY, "previous", "2026-10-26T00:30", "daily-2026-10-25"),  # after one of 25
+        (PeriodKind.DAILY, "daily-previous-30", "2026-03-31T12:00", "daily-2026-03-01"),
+        (PeriodKind.WEEKLY, "previous", "2027-01-04T00:00", "weekly-2026-W53"),
+        (PeriodKind.WEEKLY, "weekly-previous", "2026-01-01T12:00", "weekly-2025-W52"),
+        (PeriodKind.MONTHLY, "previous-12", "2026-12-31T23:59", "monthly-2025-12"),
+    ],
+)
+def test_previous_periods_are_counted_from_the_current_one(
+    kind: PeriodKind, name: str, now: str, key: str
+) -> None:
+    board = replace(board_in("Europe/Rome"), periods=(PeriodKind.ALL_TIME, kind))
+    moment = at(now, "Europe/Rome")
+    assert resolve_period(board, name, moment) == key
+    current = period_key(board, kind, moment)
+    steps = int(name.rpartition("-")[2]) if name[-1].isdigit() else 1
+    for _ in range(steps):
+        current = period_before(current)
+    assert current == key
+
+
+def test_previous_needs_one_kind_and_a_period_that_is_kept() -> None:
+    board = board_in("UTC")
+    with pytest.raises(InvalidInput, match="period: this board keeps several kinds; name one"):
+        resolve_period(board, "previous", NOW)
+    assert resolve_period(board, "monthly-previous", NOW) == "monthly-2026-10"
+    with pytest.raises(InvalidInput, match="period: daily-2026-10-21 is gone"):
+        resolve_period(board, "daily-previous-40", NOW)
+    only = replace(board, periods=(PeriodKind.ALL_TIME,))
+    with pytest.raises(InvalidInput, match="period: this board keeps no"):
+        resolve_period(only, "previous", NOW)
+    with pytest.raises(InvalidInput, match="period: this board keeps no DAILY"):
+        resolve_period(only, "daily-previous", NOW)
+
+
+@pytest.mark.parametrize(
     "name",
     [
         "",
+        "previous-0",
+        "previous-01",
+        "previous-1000",
+        "previous-",
+        "previous--1",
+        "hourly-previous",
         "hourly",
         "daily-",
         "daily-2026-02-30",
