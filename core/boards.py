@@ -25,10 +25,11 @@ from core.domain.rank_key import microseconds
 from core.domain.text import check_id, check_text
 from core.records.audit import AuditAction, AuditContext, check_reason, record
 from core.records.jobs import Job, add_job
-from core.storage.database import Database, batch_get, lost_race
+from core.storage.database import Database, batch_get, failed_item, lost_race
 from core.storage.tables import BOARD_INDEX
 
 if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, TransactWriteItemTypeDef
 
 _LISTED = "boards"  # the one partition of the index that lists boards, which are seldom written
@@ -75,8 +76,11 @@ class Boards:
                 TableName=self._db.tables.boards,
                 Item=_to_item(board),
                 ConditionExpression="attribute_not_exists(board)",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
-        except self._db.client.exceptions.ConditionalCheckFailedException:
+        except self._db.client.exceptions.ConditionalCheckFailedException as error:
+            if _is_written(error, board):
+                return self._remember(board)
             raise LeaderboardExists(f"id: there is a leaderboard {board.id!r} already") from None
         return self._remember(board)
 
@@ -307,9 +311,9 @@ class Boards:
             if also:
                 client.transact_write_items(TransactItems=[item, *also])
             else:
-                client.put_item(**write)
-        except client.exceptions.ConditionalCheckFailedException:
-            return False
+                client.put_item(**write, ReturnValuesOnConditionCheckFailure="ALL_OLD")
+        except client.exceptions.ConditionalCheckFailedException as error:
+            return _is_written(error, changed)
         except client.exceptions.TransactionCanceledException as error:
             if not lost_race(error):
                 raise
@@ -337,6 +341,12 @@ class Boards:
 def deletion_name(board: Board) -> str:
     """Return the name of the job that deletes what is left of a board."""
     return f"{board.id}{SEPARATOR}{board.generation}"
+
+
+def _is_written(error: "ClientError", board: Board | None) -> bool:
+    """Return whether a write failed because it is done: its answer was lost, and the SDK sent it again."""
+    definition = failed_item(error).get("definition")
+    return board is not None and definition == {"S": board_to_json(board)}
 
 
 def _key(board_id: str) -> "dict[str, AttributeValueTypeDef]":

@@ -8,14 +8,14 @@ import pytest
 
 from core.boards import Boards
 from core.domain.board import define_board
-from core.domain.errors import LeaderboardNotFound, Throttled, VersionConflict
+from core.domain.errors import LeaderboardExists, LeaderboardNotFound, Throttled, VersionConflict
 from core.domain.model import Board, ClientAccess
 from core.records.audit import AuditContext, all_records
 from core.records.jobs import pending_jobs
 from core.storage.database import Database, metered
 from core.storage.parallel import run_all
 from tests.support.dying import fresh_boards
-from tests.support.wire import Request, intercept
+from tests.support.wire import Request, intercept, lose_answers
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 AUDIT = AuditContext("ops", NOW, "cheats")
@@ -156,6 +156,28 @@ def test_clients_see_no_board_that_is_closed_to_them(boards: Boards, board: Boar
     assert boards.get_generation("secret", secret.generation) == secret
     boards.update("secret", secret.version, client_access=ClientAccess.READ)
     assert clients.get("secret").client_access is ClientAccess.READ
+
+
+def test_a_board_whose_answer_is_lost_is_created_and_changed_once(
+    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The SDK then sends the write again, and its condition fails on the board's own first write."""
+    lost: list[str] = []
+
+    def every_other(operation: str, _: Request) -> bool:
+        lost.append(operation)
+        return operation == "PutItem" and lost.count("PutItem") % 2 == 1
+
+    lose_answers(monkeypatch, db, every_other)
+    made = boards.create(define_board(id="lost", now=NOW))
+    assert boards.get("lost") == made
+    changed = boards.update("lost", made.version, title="T")
+    assert (changed.title, changed.version) == ("T", 2)
+    assert lost.count("PutItem") == 4
+    with pytest.raises(LeaderboardExists):
+        boards.create(define_board(id="lost", now=NOW))
+    with pytest.raises(VersionConflict):
+        boards.update("lost", made.version, title="other")
 
 
 def test_clients_share_the_cache(db: Database, board: Board) -> None:
