@@ -146,7 +146,15 @@ def _previous(board: Board, kind_name: str | None, steps: int, now: datetime) ->
     key = period_key(board, kind, now)
     for _ in range(steps):
         key = period_before(key)
+        while _is_empty(board, key):
+            key = period_before(key)
     return key
+
+
+def _is_empty(board: Board, period: str) -> bool:
+    """Return whether no instant is in a period: a change of zone, or the zone itself, has skipped it."""
+    end, before = period_end(board, period), period_end(board, period_before(period))
+    return end is not None and before is not None and before >= end
 
 
 def current_name(board: Board, period: str, now: datetime) -> str | None:

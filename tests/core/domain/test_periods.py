@@ -251,6 +251,34 @@ def test_a_day_that_a_move_east_leaves_empty_is_skipped() -> None:
     assert end is not None
     assert last == "daily-2026-11-30"
     assert period_key(board, PeriodKind.DAILY, end) == "daily-2026-12-02"
+    assert resolve_period(board, "daily-previous", end) == "daily-2026-11-30"
+    assert resolve_period(board, "daily-previous-2", end + timedelta(days=1)) == "daily-2026-11-30"
+
+
+@pytest.mark.parametrize(
+    ("zone", "to", "now"),
+    [
+        ("Pacific/Pago_Pago", "Pacific/Kiritimati", NOW),
+        ("Pacific/Kiritimati", "Pacific/Pago_Pago", NOW),
+        ("Europe/Rome", "America/New_York", NOW),
+        ("Pacific/Apia", None, datetime(2011, 12, 27, tzinfo=UTC)),  # which skipped 30 December 2011
+    ],
+)
+@pytest.mark.parametrize("kind", TIMED)
+def test_previous_is_the_period_that_really_came_before(
+    zone: str, to: str | None, now: datetime, kind: PeriodKind
+) -> None:
+    board = board_in(zone)
+    if to is not None:
+        board = change_zone(board, to, now)
+    seen = [period_key(board, kind, now)]
+    for hours in range(24 * 40):
+        moment = now + timedelta(hours=hours)
+        key = period_key(board, kind, moment)
+        if key != seen[-1]:
+            seen.append(key)
+        for steps, before in enumerate(seen[-2:-6:-1], start=1):
+            assert resolve_period(board, f"{kind.value.lower()}-previous-{steps}", moment) == before
 
 
 def test_processes_with_a_cached_board_agree_for_a_minute_after_a_change() -> None:
