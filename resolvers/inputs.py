@@ -177,18 +177,6 @@ class UpdateLeaderboardInput:
             return DEFAULT_BUCKETS
         return [bucket.unpack() for bucket in self.rank_buckets]
 
-    def unpack_client_access(self) -> model.ClientAccess | model.Unset:
-        """Return the core's form of the client access."""
-        if self.client_access is UNSET:
-            return model.UNSET
-        return or_default(self.client_access, model.ClientAccess.READ)
-
-    def unpack_client_time_allowance(self) -> int | model.Unset:
-        """Return the core's form of the allowance."""
-        if self.client_time_allowance is UNSET:
-            return model.UNSET
-        return or_default(self.client_time_allowance, DEFAULT_CLIENT_TIME_ALLOWANCE)
-
 
 @strawberry.input(description="A submission.")
 class SubmitScoreInput:

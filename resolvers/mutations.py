@@ -7,8 +7,10 @@ import strawberry
 from strawberry import UNSET
 
 from core.archives.write import begin_archive, write_archive
+from core.domain import model
 from core.domain.entry_item import TEXTS
 from core.domain.errors import LeaderboardNotFound
+from core.domain.limits import DEFAULT_CLIENT_TIME_ALLOWANCE
 from core.domain.periods import ALL_TIME, resolve_period
 from core.entries import texts
 from core.moderation import correct, forget, moderate
@@ -24,7 +26,7 @@ from resolvers.inputs import (
     UpdateLeaderboardInput,
 )
 from resolvers.observability import traced
-from resolvers.request.arguments import BoardId, ParticipantId, change, given, or_kept
+from resolvers.request.arguments import BoardId, ParticipantId, change, change_or_default, given, or_kept
 from resolvers.request.auth import AdminOnly, SignedIn
 from resolvers.request.context import Info
 from resolvers.request.selection import as_selected
@@ -75,8 +77,10 @@ class Mutation:
             changes.version,
             title=change(changes.title),
             rank_buckets=changes.unpack_rank_buckets(),
-            client_access=changes.unpack_client_access(),
-            client_time_allowance=changes.unpack_client_time_allowance(),
+            client_access=change_or_default(changes.client_access, model.ClientAccess.READ),
+            client_time_allowance=change_or_default(
+                changes.client_time_allowance, DEFAULT_CLIENT_TIME_ALLOWANCE
+            ),
             periods=or_kept(changes.periods),
             time_zone=or_kept(changes.time_zone),
         )

@@ -44,8 +44,9 @@ async def admit(
         check_id("participantId", participant_id)
     if period is None:
         return False
-    key = resolve_period(board, period, context.now())
-    if key != period and current_name(board, key, context.now()) != period:
+    now = context.now()
+    key = resolve_period(board, period, now)
+    if key != period and current_name(board, key, now) != period:
         raise InvalidInput("period: a subscription follows the current period, or one named by its key")
     return key != period
 

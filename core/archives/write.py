@@ -30,7 +30,7 @@ from core.archives.items import (
 )
 from core.archives.rows import CHUNK_BYTES, CHUNK_ROWS, pack, row_of, size_of, unpack
 from core.counters.root import read_size
-from core.domain.entry_item import entry_from_item
+from core.domain.entry_item import read_entry
 from core.domain.errors import InvalidInput
 from core.domain.model import Archive, Board, Entry
 from core.domain.rank_key import just_above, score_bytes
@@ -154,9 +154,9 @@ def _next_entries(header: ArchiveHeader, items: Sequence[Item], seen: set[str]) 
     entries: list[Entry] = []
     room = CHUNK_BYTES
     for item in items:
-        # A foreign item may be in any shard.
-        if item["standings"]["S"] == header.standings and item["participant"]["S"] not in seen:
-            entry = entry_from_item(header.board, header.period, item)
+        entry = read_entry(header.board, header.period, item)
+        # None for a foreign item, which may be in any shard.
+        if entry is not None and entry.participant_id not in seen:
             room -= size_of(row_of(entry))
             if room < 0:
                 break

@@ -116,16 +116,13 @@ def entry_from_item(board: Board, period: str, item: Item) -> Entry:
 def read_entry(board: Board, period: str, item: Item) -> Entry | None:
     """Return the entry in an item that may be anyone's; None if it is no entry of these standings.
 
-    It shows what the stream's consumer counts: foreign values are left out, as `sanitize_item` does.
+    It decodes as the stream's consumer does, so that what is shown with a rank is what is counted.
     """
     standings = standings_key(board.id, period, board.generation)
-    if not is_entry(item) or item.get("standings", {"S": standings}) != {"S": standings}:
+    if item.get("standings", {"S": standings}) != {"S": standings}:
         return None
-    try:
-        return entry_from_item(board, period, item)
-    except _MALFORMED:
-        sane = sanitize_item(standings, item)
-        return None if sane is None else entry_from_item(board, period, sane)
+    sane = without_foreign_shard(board, sanitize_item(standings, item))
+    return None if sane is None else entry_from_item(board, period, sane)
 
 
 def plain_values(entry: Entry, attributes: Sequence[Attribute]) -> list[Plain]:

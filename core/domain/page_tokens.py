@@ -14,9 +14,8 @@ _MAX_DIGITS = 18
 _MAX_READ = 1_000  # items at once, to find what is shown
 _REFUSAL = "nextToken: must be the nextToken of an earlier page of this very list"
 
-# Reads so many items after a key; returns each key with what is shown of it or None, and whether more follow.
-
 T = TypeVar("T")
+# Reads so many items after a key; returns each key with what is shown of it or None, and whether more follow.
 Read = Callable[[int, str | None], tuple[Sequence[tuple[str, T | None]], bool]]
 
 

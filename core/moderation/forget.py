@@ -31,6 +31,7 @@ from core.storage.database import Database
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+
 _ENTRIES_ERASED: "dict[str, AttributeValueTypeDef]" = {"entries_erased": {"BOOL": True}}
 
 

@@ -54,7 +54,7 @@ def top(db: Database, board: Board, period: str, limit: int) -> list[Entry]:
         items = kept.items[: limit + 1]
     else:
         items = read_run(db, board, period, limit + 1)
-    return _placed(_entries(board, period, items), limit, starts_board=True)
+    return _placed(read_entries(board, period, items), limit, starts_board=True)
 
 
 def entries(
@@ -72,7 +72,7 @@ def entries(
     check_limit("limit", limit, MAX_PAGE)
     listing = f"entries {standings_key(board.id, period, board.generation)}"
     after = None if next_token is None else decode_token(listing, next_token)
-    found = _entries(board, period, read_run(db, board, period, limit + 1, from_key=after))
+    found = read_entries(board, period, read_run(db, board, period, limit + 1, from_key=after))
     page = _placed(found, limit, starts_board=after is None)
     more = len(found) > limit
     return Page(page, encode_token(listing, page[-1].rank_key) if more else None)
@@ -88,7 +88,7 @@ def entry(
     """
     check_id("participantId", participant_id)
     answer = db.client.get_item(TableName=db.tables.scores, Key=entry_key(board, period, participant_id))
-    found = _entries(board, period, [answer["Item"]] if "Item" in answer else [])
+    found = read_entries(board, period, [answer["Item"]] if "Item" in answer else [])
     return next(_visible(found, sees_hidden), None)
 
 
@@ -109,7 +109,9 @@ def around(db: Database, board: Board, period: str, participant_id: str, radius:
     def side(count: int, *, backward: bool) -> list[Entry]:
         # One more, since the index may still hold the participant's earlier key.
         items = read_run(db, board, period, count + 1, from_key=own.rank_key, backward=backward)
-        return [other for other in _entries(board, period, items) if other.participant_id != participant_id]
+        return [
+            other for other in read_entries(board, period, items) if other.participant_id != participant_id
+        ]
 
     reach = radius + 1  # one more than shown: it tells whether the standings, and the tie, go on
     better, worse = run_all([lambda: side(reach, backward=True), lambda: side(reach, backward=False)])
@@ -145,7 +147,7 @@ def entries_of(
     for participant_id in wanted:
         check_id("participantIds", participant_id)
     keys = [entry_key(board, period, participant_id) for participant_id in wanted]
-    found = _entries(board, period, batch_get(db, db.tables.scores, keys))
+    found = read_entries(board, period, batch_get(db, db.tables.scores, keys))
     return sorted(_visible(found, sees_hidden), key=lambda entry: entry.rank_key)
 
 
@@ -213,7 +215,7 @@ def _current(
     for item, board_id, period, generation in parts:
         board = known.get(board_id)
         if board and board.generation == generation and not is_expired(board, period, now):
-            found += [(entry, item) for entry in _visible(_entries(board, period, [item]), sees_hidden)]
+            found += [(entry, item) for entry in _visible(read_entries(board, period, [item]), sees_hidden)]
     return found
 
 
@@ -244,13 +246,16 @@ def _participant_items(
     return answer["Items"], "LastEvaluatedKey" in answer
 
 
-def _entries(board: Board, period: str, items: Sequence[dict[str, Any]]) -> list[Entry]:
+def read_entries(board: Board, period: str, items: Sequence[Mapping[str, Any]]) -> list[Entry]:
     """Return the entries in some items. One that is malformed or of other standings is left out."""
-    found = [(item, read_entry(board, period, item)) for item in items if is_entry(item)]
-    for item, shown in found:
-        if shown is None:
+    found = []
+    for item in items:
+        shown = read_entry(board, period, item)
+        if shown is not None:
+            found.append(shown)
+        elif is_entry(item):  # and not a tombstone
             _log.warning("item of %r left out: no entry of %r", item.get("participant"), board.id)
-    return [shown for _, shown in found if shown is not None]
+    return found
 
 
 def _visible(entries: Iterable[Entry], sees_hidden: SeesHidden) -> Iterator[Entry]:

@@ -1,16 +1,17 @@
 """Find what stands at a place: the ladder tells which leaf holds it, and the leaf is read from the index.
 
-The index may be ahead of the counters by what is not counted yet, and then shows a neighbour.
+Places are those of the counters. The index may be ahead of them by changes that are not counted yet; then a
+neighbour is returned, so that every place up to the counted size has an entry.
 """
 
 from bisect import bisect_left
 
 from core.domain.buckets import last_place
-from core.domain.entry_item import read_entry
 from core.domain.errors import InvalidInput
 from core.domain.keys import standings_key
 from core.domain.model import Board, Entry, RankBucket
 from core.ranking.ladder import ladder
+from core.ranking.queries import read_entries
 from core.storage.database import Database
 from core.storage.rank_index import estimate_units, read_run
 from core.tree.rungs import Rung, Rungs
@@ -30,7 +31,8 @@ def entry_at(db: Database, board: Board, period: str, position: int) -> Entry | 
     if position < 1:
         raise InvalidInput(f"position: must be at least 1, not {position}")
     if estimate_units(board, position) <= _PAYS_TO:
-        return _read(db, board, period, position, b"")
+        found = _read(db, board, period, position, b"")
+        return found[-1] if len(found) == position else None
     return _entry_at(db, board, period, position, ladder(db, board, _standings(board, period)))
 
 
@@ -66,10 +68,15 @@ def _entry_at(db: Database, board: Board, period: str, position: int, rungs: Run
     rung = _rung_at(rungs, position)
     if rung is None:
         return None
-    from_end = rung.before + rung.entries - position
-    if rung.high is not None and from_end < position - rung.before:
-        return _read(db, board, period, from_end + 1, rung.high, backward=True)
-    return _read(db, board, period, position - rung.before, rung.low)
+    from_start, from_end = position - rung.before, rung.before + rung.entries - position + 1
+    found: list[Entry] = []
+    if rung.high is not None and from_end < from_start:
+        found = _read(db, board, period, from_end, rung.high, backward=True)
+    if not found:
+        found = _read(db, board, period, from_start, rung.low)
+    if not found and rung.low:  # all left from here to the board's end
+        found = _read(db, board, period, 1, rung.low, backward=True)
+    return found[-1] if found else None
 
 
 def _rung_at(rungs: Rungs, position: int) -> Rung | None:
@@ -81,7 +88,12 @@ def _rung_at(rungs: Rungs, position: int) -> Rung | None:
 
 def _read(
     db: Database, board: Board, period: str, steps: int, start: bytes, *, backward: bool = False
-) -> Entry | None:
-    run = read_run(db, board, period, steps, from_key=start or None, backward=backward)
-    found = [entry for item in run if (entry := read_entry(board, period, item)) is not None]
-    return found[-1] if len(found) == steps else None
+) -> list[Entry]:
+    """Read so many entries from a key on, fewer at an end of the board. Foreign items do not count."""
+    ask = steps
+    while True:
+        items = read_run(db, board, period, ask, from_key=start or None, backward=backward)
+        found = read_entries(board, period, items)
+        if len(found) >= steps or len(items) < ask:
+            return found[:steps]
+        ask += steps

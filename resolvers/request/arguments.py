@@ -43,6 +43,11 @@ def or_default(value: T | None, default: T) -> T:
     return default if value is None else value
 
 
+def change_or_default(value: T | None, default: T) -> T | model.Unset:
+    """Return a field of an update; omitted leaves the value unchanged, null sets the default."""
+    return model.UNSET if value is strawberry.UNSET else or_default(value, default)
+
+
 def or_kept(value: T | None) -> T | model.Unset:
     """Return a field of an update that cannot be cleared; omitted or null leaves the value unchanged."""
     return model.UNSET if value is strawberry.UNSET or value is None else value

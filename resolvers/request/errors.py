@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable, Iterator
 
-from graphql import GraphQLError
+from graphql import GraphQLError, IntValueNode
 from strawberry.extensions import SchemaExtension
 from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
 from strawberry.types.execution import StreamExecutionResult
@@ -30,7 +30,7 @@ def describe(error: GraphQLError) -> dict[str, object]:
     ]
     cause = _cause(error)
     if cause is None:
-        return {"path": None, "locations": locations, "message": f"Validation error: {error.message}"}
+        return {"path": None, "locations": locations, "message": f"Validation error: {_query_fault(error)}"}
     if isinstance(cause, LeaderboardError):
         error_type, message = cause.code, error.message
     else:
@@ -97,4 +97,15 @@ def _cause(error: GraphQLError) -> Exception | None:
     while isinstance(cause, GraphQLError):
         cause = cause.original_error
     # Strawberry's own exceptions for a missing or ambiguous operation are the query's fault too.
-    return None if isinstance(cause, CannotGetOperationTypeError | InvalidOperationTypeError) else cause
+    is_query_fault = isinstance(cause, CannotGetOperationTypeError | InvalidOperationTypeError)
+    return None if is_query_fault or _is_long_integer(error) else cause
+
+
+def _query_fault(error: GraphQLError) -> str:
+    return "an integer has too many digits" if _is_long_integer(error) else error.message
+
+
+def _is_long_integer(error: GraphQLError) -> bool:
+    """Return whether an integer of the query has more digits than Python reads: validation raises then."""
+    is_integer = error.nodes is not None and isinstance(error.nodes[0], IntValueNode)
+    return is_integer and isinstance(error.original_error, ValueError)

@@ -174,7 +174,10 @@ class Leaderboard:
         chosen = or_default(strategy, model.RankStrategy.AUTO)
         return Rank.of(await self._read(info, period, ranks.rank_of, score, chosen))
 
-    @strawberry.field(description="The entry at a unique position, 1 for the best; null past the end.")
+    @strawberry.field(
+        description="The entry at a unique position, 1 for the best; null past the end. Positions are as of "
+        "the counters: while changes are not counted yet, a neighbour may be returned."
+    )
     async def entry_at(
         self,
         info: Info,
@@ -187,7 +190,7 @@ class Leaderboard:
 
     @strawberry.field(
         description="The score to reach for a rank, or to be among the best so many per cent; exactly one is "
-        "given. Null if the board has fewer entries."
+        "given. Null if the board has fewer entries. As of the counters, like `entryAt`."
     )
     async def score_for(
         self,

@@ -94,6 +94,10 @@ def test_a_query_that_does_not_fit_the_schema_is_a_validation_error(api: Api) ->
         ("query ($id: ID!) { leaderboard(id: $id) { id } }", {}),
         ("query ($id: ID!) { leaderboard(id: $id) { id } }", {"id": None}),
         ("query ($id: ID!) { leaderboard(id: $id) { id } }", {"id": {"a": 1}}),
+        (f'{{ leaderboard(id: "board") {{ top(limit: {"9" * 4301}) {{ period }} }} }}', {}),
+        (f'{{ leaderboard(id: "board") {{ top(limit: -{"9" * 4301}) {{ period }} }} }}', {}),
+        (f"query ($n: Int = {'9' * 4301}) {{ leaderboards(limit: $n) {{ nextToken }} }}", {}),
+        ("query ($n: Int) { leaderboards(limit: $n) { nextToken } }", {"n": 10**4000}),
         ('query ($id: ID = "x") { leaderboard(id: $id) { id } }', {"id": None}),
         ("query ($n: Int) { leaderboards(limit: $n) { nextToken } }", {"n": 2**31}),
         ("query ($s: String!) { leaderboards(limit: $s) { nextToken } }", {"s": "1"}),
@@ -109,7 +113,7 @@ def test_a_query_that_does_not_fit_the_schema_is_a_validation_error(api: Api) ->
     ],
 )
 def test_an_invalid_request_is_a_validation_error_and_reads_nothing(
-    api: Api, query: str, variables: dict[str, Any]
+    api: Api, query: str, variables: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     response = api.ask(query, **variables)
     assert response["data"] is None
@@ -117,6 +121,7 @@ def test_an_invalid_request_is_a_validation_error_and_reads_nothing(
     for error in response["errors"]:
         assert error.keys() == {"path", "locations", "message"}
         assert error["message"].startswith("Validation error: ")
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 def test_an_unexpected_error_is_logged_and_not_revealed(

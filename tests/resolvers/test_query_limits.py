@@ -165,6 +165,7 @@ def test_aliases_in_fragments_and_introspection_count(api: Api) -> None:
         ('around(participantId: "a", radius: 5000) { period }', 10_001),
         ('around(participantId: "a", radius: 100) { participant { entries { nextToken } } }', 201 * 51),
         ("archives { items { entries(limit: 1000) { nextToken } } }", 20 * 1001),
+        ("distribution(bins: 10001) { count }", 10_001),
         ("a: entries(limit: 6000) { nextToken } b: entries(limit: 6000) { nextToken }", 12_000),
     ],
 )

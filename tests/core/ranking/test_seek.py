@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from core.boards import Boards
+from core.counters.cache import CounterCache
 from core.domain.board import ComponentInput
+from core.domain.buckets import find_bucket
 from core.domain.errors import InvalidInput, InvalidScore
 from core.domain.model import RankStrategy, SortOrder
+from core.moderation.moderate import hide_entry
 from core.ranking import ladder
 from core.ranking.distribution import distribution
 from core.ranking.queries import entries
@@ -21,7 +24,7 @@ from core.storage.database import Database, metered
 from tests.support.distributions import DISTRIBUTIONS
 from tests.support.growing import Grower
 from tests.support.oracle import compare_scores
-from tests.support.twin import ALL_TIME, EXACT, Twin, put_entries, written_score
+from tests.support.twin import ALL_TIME, EXACT, LONG_AGO, Twin, put_entries, written_score
 
 Drain = Callable[[], int]
 MANY = 1_500
@@ -89,12 +92,40 @@ def test_deep_in_a_tree_that_has_grown(
     low = [int(each.worst) for each in bins]
     assert low == sorted(low)
     assert all(int(one.best) + 1 == int(other.worst) for one, other in pairwise(bins))
-    for each in bins:
+    better = 0
+    for each in reversed(bins):
         inside = [score for score in scores.values() if int(each.worst) <= score <= int(each.best)]
         assert each.count == len(inside)
-    assert sum(each.count for each in bins) == MANY
-    assert bins[-1].buckets[0] == "Top 1"
-    assert bins[0].buckets[-1] == "Everyone"
+        places = range(better + 1, better + each.count + 1)
+        named = (find_bucket(twin.board.rank_buckets, place, MANY)[0].name for place in places)
+        assert each.buckets == tuple(dict.fromkeys(named))
+        better += each.count
+    assert better == MANY
+
+
+def test_entries_that_left_and_are_still_counted(
+    db: Database, boards: Boards, drain: Drain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every position up to the counted size has an entry, and none is further off than those that left."""
+    grower = Grower.make(monkeypatch, drain, grow_at=30, inner=12)
+    twin = Twin.make(db, boards, peak_writes_per_second=1)
+    put_entries(twin, {f"p{number}": number for number in range(MANY)})
+    grower.grow(twin)
+    assert entry_at(db, twin.board, ALL_TIME, 800) is not None  # the ladder is warm
+    left = [*range(20), *range(700, 720)]
+    for number in left:
+        hide_entry(db, twin.board, f"p{number}", LONG_AGO)
+    for place in (1, 600, *range(770, 830), *range(1470, MANY + 1)):
+        found = entry_at(db, twin.board, ALL_TIME, place)
+        assert found is not None, place
+        assert 0 <= abs(MANY - place - found.score[0]) <= 20, place
+    assert entry_at(db, twin.board, ALL_TIME, MANY + 1) is None
+    drain()
+    db.cache(CounterCache).ladders.clear()
+    last = entry_at(db, twin.board, ALL_TIME, MANY - len(left))
+    assert last is not None
+    assert last.participant_id == "p20"
+    assert entry_at(db, twin.board, ALL_TIME, MANY - len(left) + 1) is None
 
 
 def test_an_empty_board(db: Database, boards: Boards) -> None:
@@ -138,6 +169,10 @@ def test_what_it_costs(db: Database, boards: Boards, drain: Drain, monkeypatch: 
     middle = entries(db, twin.board, ALL_TIME, 1000).items[MANY // 2 - 1]
     entry_at(db, twin.board, ALL_TIME, MANY // 2)  # loads the ladder
 
+    def cold_distribution() -> None:
+        db.cache(CounterCache).ladders.clear()
+        assert distribution(db, twin.board, ALL_TIME, 20)
+
     def cost(call: Callable[[], object]) -> float:
         with metered() as meter:
             call()
@@ -147,6 +182,7 @@ def test_what_it_costs(db: Database, boards: Boards, drain: Drain, monkeypatch: 
     assert cost(lambda: entry_at(db, twin.board, ALL_TIME, MANY // 2)) <= 0.5 * shards + 5
     assert cost(lambda: entry_at(db, twin.board, ALL_TIME, 5)) == 0.5 * shards
     assert cost(lambda: entry_to_reach(db, twin.board, ALL_TIME, top_percent=50)) <= 0.5 * shards + 5
-    assert cost(lambda: distribution(db, twin.board, ALL_TIME, 20)) <= 10
+    assert 0 < cost(cold_distribution) <= 10
+    assert cost(lambda: distribution(db, twin.board, ALL_TIME, 20)) == 0
     score = [str(value) for value in middle.score]
     assert cost(lambda: rank_of(db, twin.board, ALL_TIME, score, RankStrategy.TREE)) <= 1.5 + shards + 5
