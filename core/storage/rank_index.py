@@ -1,9 +1,10 @@
 """The rank index: the entries of some standings, spread over index shards, read and counted as one."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from heapq import merge
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
@@ -133,7 +134,7 @@ def key_reads(
 
 
 def _read_keys(db: Database, partition: str, low: bytes, high: bytes | None) -> list[bytes]:
-    return [_rank_key(item) for item in _read_items(db, partition, low, high, "rank_key")]
+    return [_rank_key(item) for item in _iter_items(db, partition, low, high, "rank_key")]
 
 
 def estimate_units(board: Board, entries: int) -> float:
@@ -141,28 +142,32 @@ def estimate_units(board: Board, entries: int) -> float:
     return 0.5 * board.shards * max(1, math.ceil(entries / board.shards * _ENTRY_BYTES / _READ_BYTES))
 
 
-def read_participants(
-    db: Database, board: Board, period: str, low: bytes, high: bytes | None
-) -> list[tuple[str, bytes]]:
-    """Read the participants in a half-open range, with their rank keys; as `read_keys`."""
+def every_key(db: Database, board: Board, period: str) -> Iterator[bytes]:
+    """Yield all rank keys in order, holding a page of each shard: what `read_keys` costs."""
     standings = standings_key(board.id, period, board.generation)
-    attributes = "participant, standings, rank_key"
-    shards = run_all(
-        [
-            partial(_read_items, db, partition, low, high, attributes)
-            for partition in rank_shards(board, standings)
-        ]
-    )
-    return [
-        (item["participant"]["S"], _rank_key(item))
-        for item in chain.from_iterable(shards)
-        if item["standings"]["S"] == standings  # a foreign item may be in any shard
-    ]
+    shards = [_iter_items(db, shard, b"", None, "rank_key") for shard in rank_shards(board, standings)]
+    return merge(*(map(_rank_key, items) for items in shards))
 
 
-def _read_items(db: Database, partition: str, low: bytes, high: bytes | None, attributes: str) -> list[Item]:
+def every_participant(
+    db: Database, board: Board, period: str, low: bytes, high: bytes | None
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the participants in a half-open range with their rank keys, in no order: what `read_keys` costs.
+
+    One page is held at a time, in one round trip for each MB.
+    """
+    standings = standings_key(board.id, period, board.generation)
+    for partition in rank_shards(board, standings):
+        for item in _iter_items(db, partition, low, high, "participant, standings, rank_key"):
+            if item["standings"]["S"] == standings:  # a foreign item may be in any shard
+                yield item["participant"]["S"], _rank_key(item)
+
+
+def _iter_items(
+    db: Database, partition: str, low: bytes, high: bytes | None, attributes: str
+) -> Iterator[Item]:
     query = _range_query(db, partition, low, high)
-    return list(query_all(db, **query, ProjectionExpression=attributes)) if query else []
+    return query_all(db, **query, ProjectionExpression=attributes) if query else iter(())
 
 
 def _range_query(db: Database, partition: str, low: bytes, high: bytes | None) -> dict[str, Any] | None:

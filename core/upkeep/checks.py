@@ -1,11 +1,10 @@
 """Check that the counters are what the entries say: recount the entries on the index, and compare."""
 
 import time
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import chain, islice, takewhile
 from typing import NamedTuple
 
 from core.counters.known_trees import Trees
@@ -15,7 +14,7 @@ from core.domain.keys import split_standings
 from core.domain.model import Board
 from core.ranking.top import TOP_KEPT, TOP_NODE, read_top
 from core.storage.database import Database
-from core.storage.rank_index import read_keys
+from core.storage.rank_index import every_key
 from core.tree.node import node_name
 from core.tree.shape import Path
 
@@ -70,7 +69,8 @@ def check(
     rate, a count may always be behind by the same number. What is neither after three times `patience` is
     reported as behind. If the tree is replaced by a rebuild, the check starts over.
 
-    Costs half a read unit for each 4 KB of the standings' index and of the tree, for each comparison.
+    Costs half a read unit for each 4 KB of the standings' index and of the tree, for each comparison. The tree
+    is held in memory, and of the entries one page of each shard.
     """
     trees = Trees(db, board, standings)
     checked = trees.current() if tree is None else tree
@@ -124,14 +124,16 @@ def _is_wrong(history: Sequence[_Seen], since: float) -> bool:
 
 def _compare(db: Database, board: Board, standings: str, tree: int) -> CheckReport:
     whole = load_tree(db, board, standings, tree)
-    keys = read_keys(db, board, split_standings(standings)[1], b"", None)
-    drifts = []
     counts = children(whole)
+    keys = every_key(db, board, split_standings(standings)[1])
+    first = list(islice(keys, TOP_KEPT))
+    cuts = {cut for child, _ in counts for cut in (child.low, child.high) if cut is not None}
+    before, size = count_before(chain(first, keys), sorted(cuts))
+    drifts = []
     in_use = Counter[Path]()  # by node: the sum of its children's counts
     for child, counted in counts:
         in_use[child.path] += counted
-        end = len(keys) if child.high is None else bisect_left(keys, child.high)
-        entries = end - bisect_left(keys, child.low)
+        entries = (size if child.high is None else before[child.high]) - before[child.low]
         if entries != counted:
             drifts.append(Drift(f"{node_name(tree, child.path)} child {child.number}", counted, entries))
     for path, of_children in in_use.items():
@@ -140,7 +142,23 @@ def _compare(db: Database, board: Board, standings: str, tree: int) -> CheckRepo
             drifts.append(Drift(f"{node_name(tree, path)} beyond its children", beyond, 0))
     top = read_top(db, standings)
     best = [bytes(item["rank_key"]["B"]) for item in top.items] if top else []
-    if best != keys[: len(best)] or (keys and not best) or (top and top.whole and len(best) < len(keys)):
-        contents = hash((*best, *keys[:TOP_KEPT]))
-        drifts.append(Drift(TOP_NODE, len(best), min(len(keys), TOP_KEPT), contents))
-    return CheckReport(len(keys), len(counts), tuple(drifts))
+    if best != first[: len(best)] or (first and not best) or (top and top.whole and len(best) < size):
+        contents = hash((*best, *first))
+        drifts.append(Drift(TOP_NODE, len(best), min(size, TOP_KEPT), contents))
+    return CheckReport(size, len(counts), tuple(drifts))
+
+
+def count_before(keys: Iterable[bytes], cuts: Sequence[bytes]) -> tuple[dict[bytes, int], int]:
+    """Return how many of some sorted keys are before each of the sorted cuts, and how many there are.
+
+    >>> count_before([b"b", b"c", b"d"], [b"", b"c", b"x"])
+    ({b'': 0, b'c': 1, b'x': 3}, 3)
+    """
+    before: dict[bytes, int] = {}
+    left = deque(cuts)
+    number = 0
+    for key in keys:
+        while left and left[0] <= key:
+            before[left.popleft()] = number
+        number += 1
+    return before | dict.fromkeys(left, number), number

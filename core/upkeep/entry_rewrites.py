@@ -11,7 +11,7 @@ from core.entries.write import EntryWrite, write_entry
 from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.storage.parallel import batched, run_all
-from core.storage.rank_index import read_participants
+from core.storage.rank_index import every_participant
 
 if TYPE_CHECKING:
     from core.counters.nodes import Item
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _BATCH = 512
 
-Progress = Callable[[int, int], None]  # done, of how many
+Progress = Callable[[int], None]  # takes how many entries are done
 
 
 def rewrite(
@@ -29,19 +29,19 @@ def rewrite(
     low: bytes,
     high: bytes | None,
     birth: int,
-    progress: Progress = lambda _done, _of: None,
+    progress: Progress = lambda _done: None,
 ) -> None:
     """Rewrite the entries with rank keys from `low` to before `high` that were written before `birth`.
 
     An entry that has moved or been written since it was read is left alone. Costs reading the range from the
     index, and a write unit for each entry.
     """
-    entries = read_participants(db, board, split_standings(standings)[1], low, high)
+    entries = every_participant(db, board, split_standings(standings)[1], low, high)
     done = 0
     for batch in batched(entries, _BATCH):
         run_all([partial(rewrite_entry, db, board, standings, *entry, birth) for entry in batch])
         done += len(batch)
-        progress(done, len(entries))
+        progress(done)
 
 
 def rewrite_entry(

@@ -27,12 +27,12 @@ _GROWTH_TIMEOUT = 60_000  # milliseconds without a leaf that settles
 
 
 def rebuild(
-    db: Database, board: Board, standings: str, progress: Progress = lambda _done, _of: None
+    db: Database, board: Board, standings: str, progress: Progress = lambda _done: None
 ) -> CheckReport:
     """Rebuild the counters and the top of some standings; return the last check of the new ones.
 
     The stream's consumer must be running. If this process dies, run it again: it resumes the same rebuild.
-    `progress` is called with how many entries are rewritten, and of how many. If the new counters come no
+    `progress` is called with how many entries are rewritten. If the new counters come no
     nearer to the entries, since the stream is not counted or foreign items are on the index, the old ones
     stay in use, and the report says what differs.
 
@@ -128,7 +128,7 @@ def _drop_unused(db: Database, board: Board, standings: str, directory: Director
     unused = {str(tree) for tree in range(directory.last + 1) if tree not in directory.births}
     for partition in partitions(board, standings):
         for prefix in ("tree", "edges"):
-            for item in list(query_nodes(db, partition, prefix)):
+            for item in query_nodes(db, partition, prefix):
                 name = item["node"]["S"]
                 if name.partition(":")[0].removeprefix(prefix) in unused:
                     db.client.delete_item(TableName=db.tables.counters, Key=node_key(partition, name))

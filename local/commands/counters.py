@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from rich.progress import Progress
 from rich.table import Table
 
+from core.counters.root import read_size
 from core.domain.keys import standings_key
 from core.domain.model import Board
 from core.domain.periods import ALL_TIME, resolve_period
@@ -71,9 +72,9 @@ def _check(args: argparse.Namespace) -> int:
 def _rebuild(args: argparse.Namespace) -> int:
     with opened(args) as stack, Progress(transient=True) as progress, following(stack):
         board, standings = _standings(stack, args)
-        task = progress.add_task("entries", total=None)
+        task = progress.add_task("entries", total=read_size(stack.db, board, standings) or None)
         report = rebuilds.rebuild(
-            stack.db, board, standings, lambda done, of: progress.update(task, completed=done, total=of)
+            stack.db, board, standings, lambda done: progress.update(task, completed=done)
         )
     return _report(args, report)
 

@@ -2,13 +2,15 @@
 
 import random
 from bisect import bisect_left
+from functools import partial
 
 import pytest
 
 from core.boards import Boards
 from core.domain.rank_key import encode
-from core.storage.database import Database
-from core.storage.rank_index import count_between, read_keys, read_participants, read_run
+from core.storage import rank_index
+from core.storage.database import Database, metered, query_all
+from core.storage.rank_index import count_between, every_key, every_participant, read_keys, read_run
 from tests.support.twin import ALL_TIME, Twin
 
 
@@ -33,10 +35,28 @@ def test_a_range_is_half_open_and_its_ends_need_not_be_keys(twin: Twin, keys: li
         for high in (*cuts, None):
             expected = [key for key in keys if low <= key and (high is None or key < high)]
             assert read_keys(twin.db, twin.board, ALL_TIME, low, high) == expected
-    participants = read_participants(twin.db, twin.board, ALL_TIME, keys[3], keys[9])
+    participants = every_participant(twin.db, twin.board, ALL_TIME, keys[3], keys[9])
     assert {key: participant.encode() for participant, key in participants} == {
         key: key[16:] for key in keys[3:9]
     }
+
+
+def test_all_keys_are_read_page_by_page(
+    twin: Twin, keys: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No more than a page of each shard is held, so a check of any size takes no more memory."""
+    monkeypatch.setattr(rank_index, "query_all", partial(query_all, Limit=3))
+    found = every_key(twin.db, twin.board, ALL_TIME)
+    participants = every_participant(twin.db, twin.board, ALL_TIME, b"", None)
+    with metered() as meter:
+        assert next(found) == keys[0]
+        assert meter.requests == twin.board.shards
+        assert [keys[0], *found] == keys
+        assert meter.requests >= len(keys) // 3
+        before = meter.requests
+        next(participants)
+        assert meter.requests == before + 1
+    assert len(list(participants)) == len(keys) - 1
 
 
 def test_the_entries_before_rising_cuts_are_counted(twin: Twin, keys: list[bytes]) -> None:
