@@ -31,7 +31,7 @@ from core.domain.periods import expires_at
 from core.storage.clock import now_ms
 from core.storage.database import Database, batch_get, failed_item, query_all
 from core.storage.tables import TTL_ATTRIBUTE
-from core.tree.node import Step
+from core.tree.node import Step, is_node_name
 from core.tree.shape import counter_shards
 
 if TYPE_CHECKING:
@@ -107,12 +107,12 @@ def get_nodes(
 ) -> dict[str, Item]:
     """Read several nodes by name in one round trip, leaving out those that do not exist.
 
-    Costs half a read unit (consistent: one) for each 4 KB of a node and each counter shard. The directory is
-    in the first shard alone.
+    Costs half a read unit (consistent: one) for each 4 KB of a node and each counter shard. The directory and
+    edges are in the first shard alone.
     """
     shards = partitions(board, standings)
     keys = [
-        node_key(shard, name) for name in names for shard in (shards[:1] if name == TREES_NODE else shards)
+        node_key(shard, name) for name in names for shard in (shards if is_node_name(name) else shards[:1])
     ]
     return merge_shards(standings, batch_get(db, db.tables.counters, keys, consistent=consistent))
 

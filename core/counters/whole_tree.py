@@ -1,17 +1,17 @@
-"""A whole counter tree, read at once: for the ladder, growth, checks and explanations."""
+"""A whole counter tree, or its upper part: for the ladder, distributions, growth, checks, explanations."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
 from core.counters.known_trees import Trees
-from core.counters.nodes import Item, counts_of, merge_shards, partitions, query_nodes
+from core.counters.nodes import Item, counts_of, get_nodes, merge_shards, partitions, query_nodes
 from core.domain.model import Board
 from core.storage.database import Database
 from core.storage.parallel import run_all
 from core.tree.node import Node, edges_name, node_name, path_of
-from core.tree.shape import Path
+from core.tree.shape import Path, static_edges
 
 WholeTree = Mapping[Path, tuple[Node, Item]]
 
@@ -44,6 +44,23 @@ def load_tree(db: Database, board: Board, standings: str, tree: int) -> WholeTre
         path: (trees.remember_node(tree, path, item, edges=edges_of.get(path)), item)
         for path, item in items.items()
     }
+
+
+def load_nodes(db: Database, board: Board, standings: str, tree: int, paths: Collection[Path]) -> WholeTree:
+    """Read some nodes of a tree, leaving out those that do not exist: a unit each, half for a static one.
+
+    With more counter shards than one, half a unit more for each. One round trip.
+    """
+    trees = Trees(db, board, standings)
+    grown = {path for path in paths if static_edges(board, path) is None}
+    names = [*(node_name(tree, path) for path in paths), *(edges_name(tree, path) for path in grown)]
+    items = get_nodes(db, board, standings, names)
+    found: dict[Path, tuple[Node, Item]] = {}
+    for path in paths:
+        item, edges = items.get(node_name(tree, path)), items.get(edges_name(tree, path))
+        if item is not None and (edges is not None or path not in grown):
+            found[path] = trees.remember_node(tree, path, item, edges=edges), item
+    return found
 
 
 def children(whole: WholeTree) -> list[tuple[Child, int]]:

@@ -1,19 +1,25 @@
-"""How entries are spread over the scores, from the ladder alone."""
+"""How entries are spread over the scores, from the counters alone."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 
+from core.counters.known_trees import Trees
+from core.counters.whole_tree import Child, WholeTree, leaves, load_nodes
 from core.domain.buckets import find_bucket
 from core.domain.keys import standings_key
 from core.domain.limits import MAX_BINS, check_limit
 from core.domain.model import Board, Component, SortOrder
 from core.domain.rank_key import width
 from core.domain.scores import format_value
-from core.ranking.ladder import ladder
+from core.ranking.ladder import warm
 from core.storage.database import Database
-from core.tree.rungs import Rungs
+from core.tree.rungs import Rungs, make_rungs
+from core.tree.shape import Path, counter_shards
+
+_UNITS_BELOW_ROOT = 8.0  # the directory and the root take another 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +38,16 @@ class Bin:
 def distribution(db: Database, board: Board, period: str, bins: int) -> list[Bin]:
     """Return up to `bins` bins of about equal width over all entries, worst first; none if there are none.
 
-    Bins end where leaves do, so their counts are exact as of the counters. Costs loading the ladder, unless
-    it is warm.
+    Bins end where leaves do, so their counts are exact as of the counters. Costs nothing while the ladder is
+    warm; else the counter tree's upper nodes are read, for up to 10 read units whatever the board's size.
 
     Raises:
         InvalidInput: the number of bins.
     """
     check_limit("bins", bins, MAX_BINS)
-    rungs = ladder(db, board, standings_key(board.id, period, board.generation))
+    standings = standings_key(board.id, period, board.generation)
     component = board.components[0]
+    rungs = warm(db, standings) or _read_upper(db, board, standings, bins)
     edges = _choose(_edges(rungs, component), bins)
     found = []
     for (low, before), (high, after) in pairwise(edges):
@@ -55,6 +62,49 @@ def distribution(db: Database, board: Board, period: str, bins: int) -> list[Bin
     return found[::-1]
 
 
+def _read_upper(db: Database, board: Board, standings: str, bins: int) -> Rungs:
+    """Read a tree's root, and the nodes of its widest children as long as bins cannot end within them."""
+    now = datetime.now(UTC)
+    tree = Trees(db, board, standings).current()
+    whole = dict(load_nodes(db, board, standings, tree, [()]))
+    left = int(_UNITS_BELOW_ROOT / (0.5 * counter_shards(board) + 0.5))
+    tried: set[Path] = set()
+    while whole and left > 0:
+        widest = _widest(board.components[0], whole, tried, bins)[:left]
+        if not widest:
+            break
+        whole.update(load_nodes(db, board, standings, tree, widest))
+        tried.update(widest)
+        left -= len(widest)
+    found = leaves(whole) if whole else []
+    return make_rungs([(leaf.low, count) for leaf, count in found] or [(b"", 0)], now, 0.0)
+
+
+def _widest(component: Component, whole: WholeTree, tried: Container[Path], bins: int) -> list[Path]:
+    """Return the nodes not read yet of children with entries that are wider than half a bin, widest first."""
+    held = [(child, *_span(component, child)) for child, count in leaves(whole) if count]
+    if not held:
+        return []
+    too_wide = (held[-1][2] - held[0][1]) / (2 * bins)
+    return [
+        child.node
+        for child, low, high in sorted(held, key=lambda each: each[1] - each[2])
+        if high - low > too_wide and child.number in whole[child.path][0].settled and child.node not in tried
+    ]
+
+
+def _span(component: Component, child: Child) -> tuple[int, int]:
+    """Return a child's range as distances from the first component's best value."""
+    low = _distance(component, child.low)
+    high = component.high - component.low + 1 if child.high is None else _distance(component, child.high)
+    return low, high
+
+
+def _distance(component: Component, cut: bytes) -> int:
+    size = width(component)
+    return int.from_bytes(cut[:size].ljust(size, b"\0"), "big")
+
+
 Edge = tuple[int, int]  # a distance from the first component's best value, and the entries before it
 
 
@@ -63,7 +113,7 @@ def _edges(rungs: Rungs, component: Component) -> list[Edge]:
     size = width(component)
     ends = [(component.high - component.low + 1, rungs.total)]
     starts = [
-        (int.from_bytes(low[:size].ljust(size, b"\0"), "big"), before)
+        (_distance(component, low), before)
         for low, before in zip(rungs.lows, rungs.before, strict=True)
         if not low[size:].strip(b"\0")
     ]

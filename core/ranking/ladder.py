@@ -8,7 +8,6 @@ readers wait only for the first load, or after a pause.
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from itertools import accumulate
 
 from core.counters.cache import CounterCache
 from core.counters.known_trees import Trees
@@ -16,7 +15,7 @@ from core.counters.nodes import as_of
 from core.counters.whole_tree import leaves, load_tree
 from core.domain.model import Board
 from core.storage.database import Database
-from core.tree.rungs import Rungs
+from core.tree.rungs import Rungs, make_rungs
 
 FRESH = 1.0  # seconds that a ladder serves without a refresh
 STALE = 1.5  # seconds after which readers wait for a new one
@@ -53,10 +52,8 @@ def _refresh(db: Database, board: Board, standings: str) -> None:
 def _load(db: Database, board: Board, standings: str) -> Rungs:
     loaded_at, read_at = time.monotonic(), datetime.now(UTC)
     tree = load_tree(db, board, standings, Trees(db, board, standings).current())
-    lows, counts = zip(*((leaf.low, count) for leaf, count in leaves(tree)), strict=True)
-    *before, total = accumulate(counts, initial=0)
     counted_at = as_of(board, (item for _, item in tree.values()), read_at)
-    rungs = Rungs(lows, tuple(before), total, counted_at, loaded_at)
+    rungs = make_rungs([(leaf.low, count) for leaf, count in leaves(tree)], counted_at, loaded_at)
     ladders = db.cache(CounterCache).ladders
     if len(ladders) > REMEMBERED:
         ladders.clear()

@@ -196,6 +196,11 @@ def node_name(root: int, path: Path) -> str:
     return f"tree{root}:{bytes(path).hex()}"
 
 
+def is_node_name(name: str) -> bool:
+    """Return whether an item is a node, with counts."""
+    return name.startswith("tree") and ":" in name
+
+
 def edges_name(root: int, path: Path) -> str:
     """Return the name of the item that holds a grown node's edges."""
     return f"edges{root}:{bytes(path).hex()}"

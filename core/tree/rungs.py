@@ -1,8 +1,10 @@
 """The ladder's rungs: a counter tree's leaves as one cumulative list. Pure."""
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +39,10 @@ class Rungs:
         after = self.total if last else self.before[at + 1]
         high = None if last else self.lows[at + 1]
         return Rung(self.lows[at], high, self.before[at], after - self.before[at])
+
+
+def make_rungs(leaves: Iterable[tuple[bytes, int]], as_of: datetime, loaded_at: float) -> Rungs:
+    """Return the rungs of leaves in rank order: where each starts, and how many entries are in it."""
+    lows, counts = zip(*leaves, strict=True)
+    *before, total = accumulate(counts, initial=0)
+    return Rungs(lows, tuple(before), total, as_of, loaded_at)

@@ -69,8 +69,8 @@ def check(
     rate, a count may always be behind by the same number. What is neither after three times `patience` is
     reported as behind. If the tree is replaced by a rebuild, the check starts over.
 
-    Costs half a read unit for each 4 KB of the standings' index and of the tree, for each comparison. The tree
-    is held in memory, and of the entries one page of each shard.
+    Costs half a read unit for each 4 KB of the standings' index and of the tree, for each comparison. In
+    memory are the tree, and of the entries one page of each shard.
     """
     trees = Trees(db, board, standings)
     checked = trees.current() if tree is None else tree

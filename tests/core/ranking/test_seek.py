@@ -183,6 +183,7 @@ def test_what_it_costs(db: Database, boards: Boards, drain: Drain, monkeypatch: 
     assert cost(lambda: entry_at(db, twin.board, ALL_TIME, 5)) == 0.5 * shards
     assert cost(lambda: entry_to_reach(db, twin.board, ALL_TIME, top_percent=50)) <= 0.5 * shards + 5
     assert 0 < cost(cold_distribution) <= 10
+    ladder.ladder(db, twin.board, twin.standings)
     assert cost(lambda: distribution(db, twin.board, ALL_TIME, 20)) == 0
     score = [str(value) for value in middle.score]
     assert cost(lambda: rank_of(db, twin.board, ALL_TIME, score, RankStrategy.TREE)) <= 1.5 + shards + 5
