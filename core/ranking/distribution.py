@@ -16,10 +16,12 @@ from core.domain.rank_key import width
 from core.domain.scores import format_value
 from core.ranking.ladder import warm
 from core.storage.database import Database
+from core.storage.rank_index import estimate_units, read_keys
 from core.tree.rungs import Rungs, make_rungs
 from core.tree.shape import Path, counter_shards
 
-_UNITS_BELOW_ROOT = 8.0  # the directory and the root take another 1.5
+# Read units besides the directory and the root: of a small board for all entries, else for nodes below.
+_UNITS_BELOW_ROOT = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,9 @@ class Bin:
 def distribution(db: Database, board: Board, period: str, bins: int) -> list[Bin]:
     """Return up to `bins` bins of about equal width over all entries, worst first; none if there are none.
 
-    Bins end where leaves do, so their counts are exact as of the counters. Costs nothing while the ladder is
-    warm; else the counter tree's upper nodes are read, for up to 10 read units whatever the board's size.
+    The entries of a small board are read from the index. Else bins end where leaves do, so that their counts
+    are exact as of the counters. Costs up to 10 read units, whatever the board's size: the counter tree's
+    upper nodes are read, unless the ladder is warm. It is more on a small board with long texts.
 
     Raises:
         InvalidInput: the number of bins.
@@ -48,13 +51,19 @@ def distribution(db: Database, board: Board, period: str, bins: int) -> list[Bin
     standings = standings_key(board.id, period, board.generation)
     component = board.components[0]
     rungs = warm(db, standings) or _read_upper(db, board, standings, bins)
-    edges = _choose(_edges(rungs, component), bins)
+    total = rungs.total
+    if total and estimate_units(board, total) <= _UNITS_BELOW_ROOT:
+        keys = read_keys(db, board, period, b"", None)
+        total = len(keys)
+        edges = _even_edges([_distance(component, key) for key in keys], bins)
+    else:
+        edges = _choose(_edges(rungs, component), bins)
     found = []
     for (low, before), (high, after) in pairwise(edges):
         names: dict[str, None] = {}
         place = before + 1
         while place <= after:
-            bucket, _, last = find_bucket(board.rank_buckets, place, rungs.total)
+            bucket, _, last = find_bucket(board.rank_buckets, place, total)
             names[bucket.name] = None
             place = after + 1 if last is None else last + 1
         worst, best = _value(component, high - 1), _value(component, low)
@@ -67,9 +76,12 @@ def _read_upper(db: Database, board: Board, standings: str, bins: int) -> Rungs:
     now = datetime.now(UTC)
     tree = Trees(db, board, standings).current()
     whole = dict(load_nodes(db, board, standings, tree, [()]))
+    total = sum(count for _, count in leaves(whole)) if whole else 0
     left = int(_UNITS_BELOW_ROOT / (0.5 * counter_shards(board) + 0.5))
+    if estimate_units(board, total) <= _UNITS_BELOW_ROOT:
+        left = 0  # the entries themselves are read
     tried: set[Path] = set()
-    while whole and left > 0:
+    while left > 0:
         widest = _widest(board.components[0], whole, tried, bins)[:left]
         if not widest:
             break
@@ -121,6 +133,15 @@ def _edges(rungs: Rungs, component: Component) -> list[Edge]:
     first = max((at for at, (_, before) in enumerate(edges) if before == 0), default=0)
     last = next((at for at, (_, before) in enumerate(edges) if before == rungs.total), len(edges) - 1)
     return edges[first : last + 1]
+
+
+def _even_edges(distances: Sequence[int], bins: int) -> list[Edge]:
+    """Return the edges of bins of equal width over some sorted distances, none if there are none."""
+    if not distances:
+        return []
+    low, span = distances[0], distances[-1] + 1 - distances[0]
+    cuts = sorted({low + span * number // bins for number in range(bins + 1)})
+    return [(cut, bisect_left(distances, cut)) for cut in cuts]
 
 
 def _choose(edges: Sequence[Edge], bins: int) -> list[Edge]:

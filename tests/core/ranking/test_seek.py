@@ -128,6 +128,20 @@ def test_entries_that_left_and_are_still_counted(
     assert entry_at(db, twin.board, ALL_TIME, MANY - len(left) + 1) is None
 
 
+def test_bins_of_a_small_board_are_of_equal_width(db: Database, boards: Boards, drain: Drain) -> None:
+    twin = Twin.make(db, boards)
+    scores = [0, 1, 2, 3, 10, 10, 11, 39]
+    put_entries(twin, {f"p{number}": score for number, score in enumerate(scores)})
+    drain()
+    bins = distribution(db, twin.board, ALL_TIME, 4)
+    assert [(each.worst, each.best, each.count) for each in bins] == [
+        ("0", "9", 4),
+        ("10", "19", 3),
+        ("20", "29", 0),
+        ("30", "39", 1),
+    ]
+
+
 def test_an_empty_board(db: Database, boards: Boards) -> None:
     twin = Twin.make(db, boards)
     assert entry_at(db, twin.board, ALL_TIME, 1) is None
