@@ -209,7 +209,7 @@ class Leaderboard:
 
     @strawberry.field(
         description="How entries are spread over the first component, in bins of about equal width from the "
-        "worst to the best. On a large board bins end where the counters' leaves do, so that counts are exact."
+        "worst to the best. On a large board bins end where the counters' leaves do: counts are exact."
     )
     async def distribution(
         self,
