@@ -18,7 +18,7 @@ from core.storage.database import Database
 from core.storage.tables import create_tables
 from local import ADMIN_KEY, PUBLIC_KEY
 from local.errors import StackError
-from local.server import graphiql, home, maintenance, sockets, tokens, web
+from local.server import console, graphiql, home, maintenance, sockets, tokens, web
 from local.server.gate import Gate
 from local.server.notifier import Notifier
 from local.server.signed import LocalCredentials
@@ -77,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
         app.add_middleware(Gate, origins=args.allow_origin)
         app.router.routes[:0] = [
             *home.routes(db, running.url),
+            *console.routes(backend),
             *graphiql.routes(),
             *sockets.routes(backend),
         ]
@@ -141,6 +142,7 @@ def _welcome(running: RunningStack, data: str, tls_port: int | None, certificate
         f"           https://localhost:{tls_port}/graphql  (certificate: {certificate})\n" if tls_port else ""
     )
     return (
+        f"Console    {running.url.removesuffix('/graphql')}/  (in a browser)\n"
         f"GraphQL    {running.url}  (POST; subscriptions by WebSocket; in a browser: GraphiQL)\n{tls}"
         f"Keys       x-api-key: {ADMIN_KEY}   everything\n"
         f"           x-api-key: {PUBLIC_KEY}  what public clients may do\n"
