@@ -4,9 +4,11 @@ import { apiKey } from './session.js';
 import { Store } from './store.js';
 
 const KEPT = 50;
+const COUNTED_MILLISECONDS = [0, 1_200, 2_500]; // counters follow a score by about a second
 const TIMEOUT_MILLISECONDS = 30_000;
 
 export const requests = new Store([]); // the newest first
+export const changes = new Store(0); // grows with each mutation: what is shown may be out of date
 let count = 0;
 
 // `type` is the API's errorType, or Unreachable if there was no answer.
@@ -34,6 +36,9 @@ export async function send(query, variables = {}) {
   request.consumed = body.extensions?.consumed ?? null; // operators alone are told
   finish(request, start, type);
   if (error) throw new ApiError(type, error.message, request);
+  if (/^\s*mutation/.test(query)) {
+    for (const wait of COUNTED_MILLISECONDS) setTimeout(() => changes.set(changes.value + 1), wait);
+  }
   return { data: body.data, request };
 }
 

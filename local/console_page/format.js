@@ -1,5 +1,5 @@
 // Numbers, times and scores as text.
-const LANGUAGE = 'en';
+const LANGUAGE = 'en-GB';
 const numbers = new Intl.NumberFormat(LANGUAGE);
 const short = new Intl.NumberFormat(LANGUAGE, { maximumSignificantDigits: 3, notation: 'compact' });
 const units = new Intl.NumberFormat(LANGUAGE, { maximumFractionDigits: 1 });

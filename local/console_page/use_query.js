@@ -1,6 +1,6 @@
 // A query whose result a component shows: loaded, kept while it is loaded again, and loaded again after a reconnection.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { send } from './api.js';
+import { changes, send } from './api.js';
 import { reconnections } from './live.js';
 import { role } from './session.js';
 
@@ -39,7 +39,7 @@ export function useQuery(query, variables, { every = 0 } = {}) {
     load();
     const whenVisible = () => document.visibilityState === 'visible' && load();
     const timer = every ? setInterval(whenVisible, every) : null;
-    const unwatch = [reconnections.watch(load), role.watch(load)];
+    const unwatch = [changes, reconnections, role].map((store) => store.watch(load));
     return () => {
       clearInterval(timer);
       for (const end of unwatch) end();
