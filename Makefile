@@ -114,7 +114,7 @@ $(NODE_READY): package.json
 
 # esbuild and Amplify need no install scripts. The browser is the system's.
 $(BROWSER_READY): tests/browser/package.json
-	@echo "Fetching Amplify for the tests in a browser into tests/browser/node_modules (once)"
+	@echo "Fetching Amplify and axe-core for the tests in a browser into tests/browser/node_modules (once)"
 	@mkdir -p $(@D)
 	@cd tests/browser && npm install --ignore-scripts --no-package-lock --no-audit --no-fund --loglevel=error && \
 		touch node_modules/ready || echo "warning: npm failed; the tests in a browser are skipped" >&2
