@@ -1,15 +1,15 @@
 // The GraphQL of the console's reads and subscriptions.
 const ENTRY = `
-    period
-    hidden
-    achievedAt
-    submissions
-    participant { id displayName }
-    score { value display number }
-    rank { rank position total percentile exact asOf bucket { name } }`;
+      period
+      hidden
+      achievedAt
+      submissions
+      participant { id displayName }
+      score { value display }
+      rank { rank position total percentile exact asOf bucket { name } }`;
 
 export const BOARDS = `query Boards($nextToken: String) {
-  leaderboards(limit: 50, nextToken: $nextToken) {
+  leaderboards(limit: 40, nextToken: $nextToken) {
     nextToken
     items {
       id
@@ -24,20 +24,22 @@ export const BOARDS = `query Boards($nextToken: String) {
   }
 }`;
 
-// Sizes are asked for by period: a board need not keep standings of all time.
+// Sizes are asked for by period, since a board need not keep standings of all time. A query has at most 50 aliases
+// and 1,000 tokens: hence pages of 40 boards, and a fragment for each period.
 export function boardSizes(boards) {
-  const parameters = boards.map((_, at) => `$id${at}: ID!, $period${at}: String`).join(', ');
-  const fields = boards.map(
-    (_, at) => `  b${at}: leaderboard(id: $id${at}) {
-    size(period: $period${at})
-    top(limit: 1, period: $period${at}) { participant { id displayName } score { display } }
-  }`,
+  const parameters = boards.map((_, at) => `$id${at}: ID!`).join(', ');
+  const fields = boards.map(({ periods }, at) => `  b${at}: leaderboard(id: $id${at}) { ...${periods[0]} }`);
+  const fragments = [...new Set(boards.map(({ periods }) => periods[0]))].map(
+    (kind) => `fragment ${kind} on Leaderboard {
+  size(period: "${periodName(kind)}")
+  top(limit: 1, period: "${periodName(kind)}") { participant { id displayName } score { display } }
+}`,
   );
-  const variables = boards.flatMap(({ id, periods }, at) => [
-    [`id${at}`, id],
-    [`period${at}`, periodName(periods[0])],
-  ]);
-  return [`query Sizes(${parameters}) {\n${fields.join('\n')}\n}`, Object.fromEntries(variables)];
+  const variables = boards.map(({ id }, at) => [`id${at}`, id]);
+  return [
+    `query Sizes(${parameters}) {\n${fields.join('\n')}\n}\n\n${fragments.join('\n\n')}`,
+    Object.fromEntries(variables),
+  ];
 }
 
 export const periodName = (kind) => kind.toLowerCase().replace('_', '-');

@@ -1,6 +1,6 @@
 // How scores are spread: a chart with the rank buckets' edges and a participant's place, and the same as a table.
 import { html } from 'htm/preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { chartNumber, number, plural } from '../format.js';
 import { distribution } from '../queries.js';
 import { useQuery } from '../use_query.js';
@@ -9,11 +9,17 @@ import { Chart } from './chart.js';
 import { Empty, Loading, Problem } from './states.js';
 import { BucketName, shade } from './text.js';
 
-const EVERY = 8_000;
+const EVERY = 10_000;
+const AFTER_CHANGE = 1_500;
 
-export function Distribution({ board, period, marker }) {
+// Loaded again soon after `standings` change.
+export function Distribution({ board, period, marker, standings }) {
   const query = useMemo(() => distribution(board.rankBuckets), [board.rankBuckets]);
   const { data, error, loading, request, reload } = useQuery(query, { id: board.id, period }, { every: EVERY });
+  useEffect(() => {
+    const timer = data && setTimeout(reload, AFTER_CHANGE);
+    return () => clearTimeout(timer);
+  }, [JSON.stringify(standings)]);
   const { kind, name } = board.components[0];
   const chart = useMemo(() => data && read(data.leaderboard, board), [data]);
   const [hovered, setHovered] = useState(null);

@@ -28,7 +28,7 @@ export function BoardView({ id, options }) {
   const { data, error, loading, request, reload } = useQuery(BOARD, { id });
   const board = data?.leaderboard;
   useTitle(board?.title ?? id);
-  if (error && !board) return html`<div class="view"><${Problem} error=${error} onRetry=${reload} /></div>`;
+  if (error && !board) return html`<div class="view"><p class="crumbs"><a href=${link(['boards'])}>Boards</a></p><${Problem} error=${error} onRetry=${reload} /></div>`;
   if (loading || !board) return html`<div class="view"><${Loading} label="Loading the board" /></div>`;
   const period = options.period ?? periodName(board.periods[0]);
   return html`<div class="view">
@@ -93,7 +93,7 @@ function Standings({ board, period, options }) {
         html`<footer class="card-foot"><button class="button small" onClick=${() => setLimit(LONG_TOP)}>Show the best ${LONG_TOP}</button></footer>`}
       <//>
       <div class="side">
-        <${Marked} board=${board} period=${period} participantId=${options.participant} />
+        <${Marked} board=${board} period=${period} participantId=${options.participant} standings=${standings} />
         <${Find} board=${board} period=${period} participantId=${options.participant} onFound=${(participant) => choose({ participant })} />
         <${Definition} board=${board} />
       </div>
@@ -120,14 +120,14 @@ function Facts({ board, standings }) {
 }
 
 // The distribution with the participant who was looked for.
-function Marked({ board, period, participantId }) {
-  const { data } = useQuery(AROUND, participantId ? { id: board.id, period, participantId, radius: 0 } : null);
+function Marked({ board, period, participantId, standings }) {
+  const { data } = useQuery(AROUND, participantId ? { id: board.id, period, participantId, radius: 0 } : null, { every: STANDINGS_EVERY });
   const entry = data?.leaderboard.around?.[0];
   const marker = entry && {
     at: chartNumber(entry.score.value[0], board.components[0].kind),
     label: entry.participant.displayName ?? entry.participant.id,
   };
-  return html`<${Distribution} board=${board} period=${period} marker=${marker} />`;
+  return html`<${Distribution} board=${board} period=${period} marker=${marker} standings=${standings} />`;
 }
 
 function Definition({ board }) {

@@ -14,6 +14,7 @@ import { ParticipantName, ScoreText } from '../parts/text.js';
 
 const SIZES_EVERY = 10_000;
 const BOARDS_EVERY = 30_000;
+const POLICIES = { BEST: 'best score', LATEST: 'latest score', SUM: 'sum of scores' };
 const PERIODS = { ALL_TIME: 'all time', DAILY: 'day', WEEKLY: 'week', MONTHLY: 'month' };
 
 export function BoardsView() {
@@ -91,7 +92,7 @@ function Row({ board, standings }) {
     <td class="number strong">${standings ? number(standings.size) : html`<span class="bone short"></span>`}</td>
     <td class="wide">${leader && html`<${ParticipantName} participant=${leader.participant} plain />`}</td>
     <td class="wide number">${leader && html`<${ScoreText} display=${leader.score.display} />`}</td>
-    <td class="wide muted">${policy.toLowerCase()} of each ${periods.map((kind) => PERIODS[kind]).join(', ')}</td>
+    <td class="wide muted">${POLICIES[policy]} · ${periods.map((kind) => PERIODS[kind]).join(', ')}</td>
   </tr>`;
 }
 

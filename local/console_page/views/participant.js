@@ -14,7 +14,7 @@ import { StandingsTable } from '../parts/standings_table.js';
 import { Empty, Loading, Problem } from '../parts/states.js';
 import { Ago, BucketName, ScoreText } from '../parts/text.js';
 
-const EVERY = 10_000;
+const EVERY = 30_000; // events come at once
 const FOLLOWED_BOARDS = 20;
 const EVENTS_KEPT = 50;
 const RADIUS = 5;
@@ -137,7 +137,7 @@ function Actions({ board, participantId, hidden }) {
 function Events({ participantId, boards, onEvent }) {
   const [events, setEvents] = useState([]);
   const add = ({ onRankBucketChange: event }) => {
-    const isOld = (each) => each.leaderboardId === event.leaderboardId && each.period === event.period && Number(each.version) >= Number(event.version);
+    const isOld = (each) => each.leaderboardId === event.leaderboardId && each.period === event.period && BigInt(each.version) >= BigInt(event.version);
     setEvents((before) => (before.some(isOld) ? before : [event, ...before].slice(0, EVENTS_KEPT)));
     onEvent();
   };
