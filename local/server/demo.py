@@ -64,16 +64,17 @@ class Demo:
         shown, *others = replays(archive, years, datetime.now(UTC))
         self._total = len(shown.rows) + sum(len(replay.rows) for replay in others)
         report = Report()
-        race = shown.rows[0].achieved_at
+        before = shown.rows[0]
 
         def race_by_race(row: Row) -> None:
-            nonlocal race
-            if row.achieved_at != race:
-                race = row.achieved_at
+            nonlocal before
+            if row.achieved_at != before.achieved_at:
                 time.sleep(self._seconds_a_race)
+            before = row
             self._count(row)
 
-        import_replay(self._db, self._boards, shown, report, race_by_race)
+        resumes = any(board.id == shown.board.id for board in self._boards.every())
+        import_replay(self._db, self._boards, shown, report, self._count if resumes else race_by_race)
         for replay in others:
             import_replay(self._db, self._boards, replay, report, self._count)
 

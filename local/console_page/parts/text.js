@@ -9,7 +9,7 @@ export function ParticipantName({ participant, board, period, plain = false }) {
   const name = html`<bdi class="name">${displayName ?? id}</bdi>`;
   return html`<span class="participant">
     ${plain ? name : html`<a href=${link(['participants', id], { board, period })}>${name}</a>`}
-    ${displayName && displayName !== id && html`<bdi class="id">${id}</bdi>`}
+    ${!plain && displayName && displayName !== id && html`<bdi class="id">${id}</bdi>`}
   </span>`;
 }
 

@@ -115,7 +115,7 @@ function Facts({ board, standings }) {
     <div><dt>Entries</dt><dd>${standings ? number(standings.size) : '–'}</dd></div>
     <div><dt>Leader</dt><dd>${best ? html`<bdi>${best.participant.displayName ?? best.participant.id}</bdi>` : '–'}</dd></div>
     <div><dt>Best score</dt><dd>${best ? html`<${ScoreText} display=${best.score.display} />` : '–'}</dd></div>
-    <div><dt>Last counted change</dt><dd>${best?.rank ? ago(best.rank.asOf) : '–'}</dd></div>
+    <div><dt>Ranks as of</dt><dd>${best?.rank ? ago(best.rank.asOf) : '–'}</dd></div>
   </dl>`;
 }
 
