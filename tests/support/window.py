@@ -49,13 +49,12 @@ class Window(Page):
             mobile=phone,
         )
 
-    def until(self, condition: str, seconds: float = 20) -> Any:
-        """Wait until a JavaScript expression is true; return its value."""
+    def until(self, condition: str, seconds: float = 20) -> None:
+        """Wait until a JavaScript expression is true."""
         start = time.monotonic()
-        while not (value := self.evaluate(condition)):
+        while not self.evaluate(f"Boolean({condition})"):
             assert time.monotonic() - start < seconds, f"never {condition}: {self.text()!r}"
             time.sleep(0.02)
-        return value
 
     def until_text(self, *texts: str, seconds: float = 20) -> None:
         """Wait until the page shows each text."""

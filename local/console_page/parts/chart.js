@@ -14,14 +14,17 @@ export function Chart(props) {
   const latest = useRef(props);
   latest.current = props;
   useEffect(() => {
+    const element = box.current;
     let plot;
     const draw = () => {
       plot?.destroy();
-      plot = new uPlot(options(latest.current, box.current.clientWidth), data(latest.current.bins), box.current);
+      plot = new uPlot(options(latest.current, element.clientWidth), data(latest.current.bins), element);
     };
     draw();
-    const resized = new ResizeObserver(() => plot.width !== box.current.clientWidth && plot.setSize({ width: box.current.clientWidth, height: HEIGHT }));
-    resized.observe(box.current);
+    const resized = new ResizeObserver(() => {
+      if (plot.width !== element.clientWidth) plot.setSize({ width: element.clientWidth, height: HEIGHT });
+    });
+    resized.observe(element);
     darkMode.addEventListener('change', draw);
     return () => {
       resized.disconnect();

@@ -1,10 +1,11 @@
 // Entries as a table. What moves slides to its new place and says by how much.
 import { html } from 'htm/preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { number } from '../format.js';
 import { Ago, BucketName, ParticipantName, ScoreText } from './text.js';
 
 const SLIDE_MILLISECONDS = 450;
+const MOVES_MILLISECONDS = 12_000; // as long as console.css has them fade
 const still = matchMedia('(prefers-reduced-motion: reduce)');
 
 export function StandingsTable({ entries, board, period, highlighted, moves = new Map(), label }) {
@@ -57,6 +58,14 @@ export function useMoves(entries, key) {
     if (memory.entries) memory.moves = compare(memory, entries);
     memory.entries = entries;
   }
+  const [, forget] = useState(0);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      memory.moves = new Map();
+      forget(memory.count);
+    }, MOVES_MILLISECONDS);
+    return () => clearTimeout(timer);
+  }, [memory.moves]);
   return memory.moves;
 }
 
