@@ -98,8 +98,13 @@ def _run(server: web.Server, listener: socket.socket, engine: subprocess.Popen[b
 
 
 def _publish(hub: Hub, publisher: Publisher, events: Sequence[Event]) -> Published:
-    """Publish as on AWS, but only while somebody subscribes: an import's events would keep a laptop busy."""
-    return publisher.publish(events) if hub.count() else Published(done=events)
+    """Publish as on AWS, but only of boards that somebody follows: an import's events would keep a laptop busy."""
+    followed: list[Event] = []
+    others: list[Event] = []
+    for event in events:
+        (followed if hub.is_given("leaderboard_id", event.board.id) else others).append(event)
+    published = publisher.publish(followed) if followed else Published()
+    return Published(done=[*published.done, *others], uncertain=published.uncertain)
 
 
 @contextlib.contextmanager
