@@ -247,8 +247,8 @@ def test_periods_are_walked_back_and_forth(server: Server, page: Window) -> None
 def test_what_operators_do(server: Server, page: Window) -> None:
     """Each with its confirmation, and the API has it afterwards."""
     server.create("ops")
-    server.submit("ops", {"ann": 3, "bob": 2, "carl": 1})
-    page.show(f"{server.url}#/participants/bob?board=ops")
+    server.submit("ops", {"olga": 3, "oscar": 2, "otto": 1})
+    page.show(f"{server.url}#/participants/oscar?board=ops")
     page.click("Correct")
     for name, text in (("Score", "9"), ("Reason", "a typing error")):
         page.tab_to(name)
@@ -267,11 +267,11 @@ def test_what_operators_do(server: Server, page: Window) -> None:
         page.until("!document.querySelector('dialog')")
     page.until_text("No such participant")
 
-    page.show(f"{server.url}#/participants/carl")
+    page.show(f"{server.url}#/participants/otto")
     page.click("Forget everywhere")
     page.until("document.querySelector('dialog .danger').disabled")
-    page.tab_to("Type carl")
-    page.type("carl")
+    page.tab_to("Type otto")
+    page.type("otto")
     page.click("Forget", "dialog")
     page.until_text("Forgotten; entries removed: 1.")
 

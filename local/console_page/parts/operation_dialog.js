@@ -1,6 +1,6 @@
 // The dialog of an operator's action: what it means, its form, its confirmation, its GraphQL, and what came of it.
 import { html } from 'htm/preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { send } from '../api.js';
 import { opened } from '../operations.js';
 import { useStore } from '../store.js';
@@ -22,7 +22,7 @@ function Form({ operation }) {
   const [values, setValues] = useState(() => Object.fromEntries(fields.map(({ name, value }) => [name, value ?? ''])));
   const [confirmed, setConfirmed] = useState('');
   const [state, setState] = useState({ busy: false, error: null });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const opener = document.activeElement;
     dialog.current.showModal();
     return () => opener?.isConnected && opener.focus();

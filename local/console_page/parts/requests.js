@@ -1,6 +1,6 @@
 // What requests cost, beside what they loaded and all in one panel, with their GraphQL to copy.
 import { html } from 'htm/preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { requests } from '../api.js';
 import { endpoint } from '../config.js';
 import { plural, time, unitCount } from '../format.js';
@@ -43,7 +43,7 @@ export function RequestPanel() {
   const { open, number } = useStore(panel);
   const all = useStore(requests);
   const heading = useRef();
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!open) return undefined;
     const opener = document.activeElement;
     heading.current.focus();
