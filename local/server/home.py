@@ -1,4 +1,4 @@
-"""GET / and GET /health of the local stack: the console or where everything is, and whether the engine answers."""
+"""GET / and GET /health: the console or where everything is, and whether the engine answers."""
 
 import asyncio
 import html

@@ -98,7 +98,7 @@ def _run(server: web.Server, listener: socket.socket, engine: subprocess.Popen[b
 
 
 def _publish(hub: Hub, publisher: Publisher, events: Sequence[Event]) -> Published:
-    """Publish as on AWS, but only of boards that somebody follows: an import's events would keep a laptop busy."""
+    """Publish as on AWS, but only of followed boards: an import's events would keep a laptop busy."""
     followed: list[Event] = []
     others: list[Event] = []
     for event in events:

@@ -103,7 +103,6 @@ class Page:
                 result: dict[str, Any] = message["result"]
                 return result
 
-
     def _notice(self, event: dict[str, Any]) -> None:
         """Take an event of the DevTools protocol."""
 

@@ -103,7 +103,7 @@ class Window(Page):
     def accessibility_faults(self) -> list[str]:
         """Return what axe-core finds serious or critical."""
         self.evaluate(AXE.read_text() + "; undefined")
-        result = self.evaluate("axe.run(document, {resultTypes: ['violations']}).then(({violations}) => violations)")
+        result = self.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
         return [
             f"{fault['id']}: {node['html']} {node['failureSummary']}"
             for fault in result
@@ -136,3 +136,4 @@ def window(devtools: str) -> Iterator[Window]:
         shown.start()
         shown.look()
         yield shown
+        httpx.get(f"{devtools}/json/close/{opened['id']}")  # so that it asks the server for nothing more

@@ -43,7 +43,7 @@ export function Find({ board, period, participantId, onFound }) {
         <button class="button">Jump</button>
       </form>
       <form onSubmit=${submit(() => onFound(participant.trim()))}>
-        <${Field} label="Participant’s id" required value=${participant} onInput=${setParticipant} />
+        <${Field} label="Participant id" required value=${participant} onInput=${setParticipant} />
         <button class="button">Find</button>
       </form>
       <${Worth} board=${board} period=${period} />
@@ -66,8 +66,8 @@ function Around({ board, period, participantId, onPlace, onClose }) {
   return html`<div class="around">
     <${StandingsTable} entries=${entries} board=${board} period=${period} highlighted=${participantId} label="Entries around the place" />
     <p class="row">
-      <button type="button" class="button small" disabled=${!first || first <= 1} onClick=${() => onPlace(Math.max(1, first - RADIUS - 1))}>‹ Better</button>
-      <button type="button" class="button small" disabled=${!last} onClick=${() => onPlace(last + RADIUS + 1)}>Worse ›</button>
+      <button type="button" class="button small" disabled=${!first || first <= 1} onClick=${() => onPlace(Math.max(1, first - RADIUS - 1))}>Better places</button>
+      <button type="button" class="button small" disabled=${!last} onClick=${() => onPlace(last + RADIUS + 1)}>Worse places</button>
       <button type="button" class="button small" onClick=${onClose}>Close</button>
       <${Cost} request=${request} />
     </p>

@@ -44,7 +44,7 @@ function ParticipantSearch() {
     if (id) go(['participants', id]);
   };
   return html`<form class="search" role="search" onSubmit=${search}>
-    <input name="participant" type="search" placeholder="Participant’s id" aria-label="Go to a participant by id" autocomplete="off" />
+    <input name="participant" type="search" placeholder="Participant id" aria-label="Go to a participant by id" autocomplete="off" />
   </form>`;
 }
 

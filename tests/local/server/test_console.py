@@ -3,7 +3,6 @@
 import asyncio
 import time
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,7 +15,7 @@ from core.ranking.queries import top
 from core.storage.database import Database
 from local import ADMIN_KEY, PUBLIC_KEY
 from local.importing import f1
-from local.server import console, demo, home
+from local.server import console, home
 from local.server.demo import Demo
 from resolvers.http import Backend
 from resolvers.request.auth import Credentials, Role
@@ -57,9 +56,15 @@ def test_the_pages_files_are_served_and_no_others(db: Database, boards: Boards) 
         assert get(f"/console/{path}").status_code == 404
 
 
-def test_the_demo_is_an_operators_to_load(db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_is_an_operators_to_load(
+    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started: list[Demo] = []
-    monkeypatch.setattr(Demo, "start", lambda self: started.append(self))
+
+    def start(self: Demo) -> None:
+        started.append(self)
+
+    monkeypatch.setattr(Demo, "start", start)
     assert send(db, boards, "POST", "/console/demo").status_code == 401
     assert send(db, boards, "POST", "/console/demo", x_api_key="guess").status_code == 401
     assert send(db, boards, "POST", "/console/demo", x_api_key=PUBLIC_KEY).status_code == 403
@@ -79,8 +84,13 @@ def finished(loading: Demo) -> dict[str, Any]:
 
 def test_the_demo_is_loaded_once(db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = f1.load().of([2008])
-    loads: list[Path] = []
-    monkeypatch.setattr(demo.f1, "load", lambda: loads.append(Path()) or archive)
+    loads: list[f1.Archive] = []
+
+    def load() -> f1.Archive:
+        loads.append(archive)
+        return archive
+
+    monkeypatch.setattr(f1, "load", load)
     loading = Demo(db, boards, seconds_a_race=0.001)
     loading.start()
     loading.start()  # while it runs
@@ -103,7 +113,7 @@ def test_a_demo_that_fails_says_why_and_can_be_started_again(
     def fail() -> None:
         raise OSError("no such file")
 
-    monkeypatch.setattr(demo.f1, "load", fail)
+    monkeypatch.setattr(f1, "load", fail)
     loading = Demo(db, boards)
     for _ in range(2):
         loading.start()

@@ -3,14 +3,16 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from core.domain.board import define_board
 from core.domain.periods import ALL_TIME
 from core.notifications.events import Event, Published, TopChange
 from local.server.main import _publish
-from resolvers.publisher import Publisher
 from resolvers.request.hub import MAX_WAITING, Hub, Reader
+
+if TYPE_CHECKING:
+    from resolvers.publisher import Publisher
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 FOLLOWED, OTHER = (
