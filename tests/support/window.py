@@ -28,7 +28,7 @@ class Window(Page):
     def start(self) -> None:
         """Listen to the browser's console."""
         self.complaints = []
-        for domain in ("Page", "Runtime", "Log", "Network"):
+        for domain in ("Page", "Runtime", "Log"):
             self._command(f"{domain}.enable")
 
     def show(self, url: str) -> None:
@@ -131,7 +131,7 @@ class Window(Page):
 def window(devtools: str) -> Iterator[Window]:
     """Open another window of a browser that is started."""
     opened = httpx.put(f"{devtools}/json/new?about:blank").json()
-    with connect(opened["webSocketDebuggerUrl"], max_size=None) as connection:
+    with connect(opened["webSocketDebuggerUrl"], max_size=None, max_queue=None) as connection:
         shown = Window(connection)
         shown.start()
         shown.look()
