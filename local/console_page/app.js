@@ -15,7 +15,8 @@ import { CreateView } from './views/create.js';
 import { ParticipantView } from './views/participant.js';
 
 const VIEWS = {
-  boards: ([id], options) => (id === undefined ? html`<${BoardsView} />` : html`<${BoardView} key=${id} id=${id} options=${options} />`),
+  boards: ([id], options) =>
+    id === undefined ? html`<${BoardsView} />` : html`<${BoardView} key=${id} id=${id} options=${options} />`,
   participants: ([id], options) => html`<${ParticipantView} key=${id} id=${id} options=${options} />`,
   create: () => html`<${CreateView} />`,
   connect: () => html`<${ConnectView} />`,

@@ -19,7 +19,12 @@ function scoreField(components) {
 
 export function scoreHint(components) {
   const [{ kind, order }] = components;
-  const example = { INTEGER: '9011', DECIMAL: '25.5', DURATION: '1:27.452', TIMESTAMP: '2026-11-30T12:00:00Z' };
+  const example = {
+    INTEGER: '9011',
+    DECIMAL: '25.5',
+    DURATION: '1:27.452',
+    TIMESTAMP: '2026-11-30T12:00:00Z',
+  };
   const best = order === 'DESCENDING' ? 'highest is best' : 'lowest is best';
   if (components.length === 1) return `Such as ${example[kind]}; the ${best}.`;
   const names = components.slice(0, 4).map(({ name }) => name);
@@ -92,7 +97,8 @@ function moderation(field, boardId, participantId, returned, { title, explanatio
 export const hideEntry = (boardId, participantId) =>
   moderation('hideEntry', boardId, participantId, 'hidden', {
     title: 'Hide the participant',
-    explanation: 'Takes their rank on this board in all periods. Scores are kept and still change; you can restore them.',
+    explanation:
+      'Takes their rank on this board in all periods. Scores are kept and still change; you can restore them.',
     verb: 'Hide',
     done: 'Participant hidden.',
   });
@@ -119,7 +125,8 @@ export const forgetParticipant = (participantId) => ({
   title: 'Forget the participant',
   subject: participantId,
   explanation:
-    'Erases them from all boards, periods and archives. Archived places stay, without id and name. This cannot be undone.',
+    'Erases them from all boards, periods and archives. Archived places stay, without id and name. ' +
+    'This cannot be undone.',
   confirm: participantId,
   fields: [],
   verb: 'Forget',
@@ -151,7 +158,8 @@ function onBoard(field, boardId, { title, explanation, verb, done, ...rest }) {
 export const closeBoard = (boardId) =>
   onBoard('closeLeaderboard', boardId, {
     title: 'Close the board',
-    explanation: 'Submissions are refused within 5 seconds, until you reopen it. Everything can still be read.',
+    explanation:
+      'Submissions are refused within 5 seconds, until you reopen it. Everything can still be read.',
     verb: 'Close board',
     done: 'Board closed.',
   });
@@ -178,9 +186,16 @@ export const deleteBoard = (boardId, whenDone) =>
 export const archiveBoard = (boardId, period) => ({
   title: 'Archive the standings',
   subject: boardId,
-  explanation: 'Keeps these standings with their ranks as they are now. A large board is archived in the background.',
+  explanation:
+    'Keeps these standings with their ranks as they are now. A large board is archived in the background.',
   fields: [
-    { name: 'period', label: 'Period', hint: 'Such as all-time, daily or weekly-2026-W49.', value: period, required: true },
+    {
+      name: 'period',
+      label: 'Period',
+      hint: 'Such as all-time, daily or weekly-2026-W49.',
+      value: period,
+      required: true,
+    },
     { name: 'limit', label: 'Best entries only', hint: 'How many; empty for all.', type: 'number', min: 1 },
   ],
   verb: 'Archive',

@@ -55,8 +55,20 @@ function options({ bins, edges, kind, ascending, marker, onHover }, width) {
       y: { range: (_, __, most) => [0, Math.max(most * 1.08, 1)] },
     },
     axes: [
-      { ...axis, size: 28, grid: { show: false }, space: 70, values: (_, values) => values.map((value) => chartText(value, kind)) },
-      { ...axis, size: 44, space: 40, grid: { stroke: color('line'), width: 1 }, values: (_, values) => values.map((value) => (Number.isInteger(value) ? chartText(value) : '')) },
+      {
+        ...axis,
+        size: 28,
+        grid: { show: false },
+        space: 70,
+        values: (_, values) => values.map((value) => chartText(value, kind)),
+      },
+      {
+        ...axis,
+        size: 44,
+        space: 40,
+        grid: { stroke: color('line'), width: 1 },
+        values: (_, values) => values.map((value) => (Number.isInteger(value) ? chartText(value) : '')),
+      },
     ],
     series: [{}, { paths: () => null, points: { show: false } }],
     hooks: {

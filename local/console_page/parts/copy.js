@@ -15,5 +15,7 @@ export function Copy({ text, label = 'Copy' }) {
     setCopied(true);
     setTimeout(() => setCopied(false), 1_500);
   };
-  return html`<button type="button" class="button small" onClick=${copy}>${copied ? 'Copied' : label}</button>`;
+  return html`<button type="button" class="button small" onClick=${copy}>
+    ${copied ? 'Copied' : label}
+  </button>`;
 }

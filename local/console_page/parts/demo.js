@@ -41,7 +41,10 @@ async function start() {
 }
 
 // A page that is opened while the demo is loaded follows it too.
-ask('GET').then(() => demo.value.state === 'running' && follow(), () => {});
+ask('GET').then(
+  () => demo.value.state === 'running' && follow(),
+  () => {},
+);
 
 export function DemoButton() {
   const state = useStore(demo);

@@ -15,7 +15,11 @@ const AFTER_CHANGE = 1_500;
 // Loaded again soon after `standings` change.
 export function Distribution({ board, period, marker, standings }) {
   const query = useMemo(() => distribution(board.rankBuckets), [board.rankBuckets]);
-  const { data, error, loading, request, reload } = useQuery(query, { id: board.id, period }, { every: EVERY });
+  const { data, error, loading, request, reload } = useQuery(
+    query,
+    { id: board.id, period },
+    { every: EVERY },
+  );
   useEffect(() => {
     const timer = data && setTimeout(reload, AFTER_CHANGE);
     return () => clearTimeout(timer);
@@ -29,11 +33,16 @@ export function Distribution({ board, period, marker, standings }) {
   else if (!chart.bins.length) content = html`<${Empty} title="No scores to show yet." />`;
   else {
     const bin = chart.bins[hovered];
-    content = html`
-      <${Chart} ...${chart} kind=${kind} ascending=${board.components[0].order === 'ASCENDING'} marker=${marker} onHover=${setHovered}
-        label="Entries by ${name}, from the worst to the best; the table below has the figures" />
+    content = html` <${Chart}
+        ...${chart}
+        kind=${kind}
+        ascending=${board.components[0].order === 'ASCENDING'}
+        marker=${marker}
+        onHover=${setHovered}
+        label="Entries by ${name}, from the worst to the best; the table below has the figures"
+      />
       <p class="hovered muted" aria-hidden="true">
-        ${bin ? `${bin.from} to ${bin.to}: ${plural(bin.count, 'entry', 'entries')}, ${bin.buckets.join(', ')}` : `Entries by ${name}, the best on the right`}
+        ${bin ? binText(bin) : `Entries by ${name}, the best on the right`}
       </p>
       <${Buckets} board=${board} edges=${chart.edges} />
       <details>
@@ -44,15 +53,32 @@ export function Distribution({ board, period, marker, standings }) {
   return html`<${Card} title="Distribution" request=${request}>${content}<//>`;
 }
 
+const binText = ({ from, to, count, buckets }) =>
+  `${from} to ${to}: ${plural(count, 'entry', 'entries')}, ${buckets.join(', ')}`;
+
 function read(leaderboard, board) {
   const { kind } = board.components[0];
   const bins = leaderboard.distribution.map((bin) => {
     const ends = [chartNumber(bin.from, kind), chartNumber(bin.to, kind)];
-    return { ...bin, low: Math.min(...ends), high: Math.max(...ends), shade: shade(bin.buckets[0], board.rankBuckets) };
+    return {
+      ...bin,
+      low: Math.min(...ends),
+      high: Math.max(...ends),
+      shade: shade(bin.buckets[0], board.rankBuckets),
+    };
   });
   const edges = board.rankBuckets.flatMap(({ name }, at) => {
     const score = leaderboard[`edge${at}`];
-    return score ? [{ name, display: score.display, at: chartNumber(score.value[0], kind), shade: shade(name, board.rankBuckets) }] : [];
+    return score
+      ? [
+          {
+            name,
+            display: score.display,
+            at: chartNumber(score.value[0], kind),
+            shade: shade(name, board.rankBuckets),
+          },
+        ]
+      : [];
   });
   return { bins: bins.sort((one, other) => one.low - other.low), edges };
 }
@@ -69,11 +95,14 @@ function Buckets({ board, edges }) {
     </thead>
     <tbody>
       ${board.rankBuckets.map(
-        ({ name, to, topPercent }) => html`<tr key=${name}>
-          <th scope="row"><${BucketName} name=${name} buckets=${board.rankBuckets} /></th>
-          <td class="number">${to != null ? `rank ${number(to)}` : topPercent != null ? `top ${topPercent}%` : 'everyone'}</td>
-          <td class="number">${scores.get(name) ?? '–'}</td>
-        </tr>`,
+        ({ name, to, topPercent }) =>
+          html`<tr key=${name}>
+            <th scope="row"><${BucketName} name=${name} buckets=${board.rankBuckets} /></th>
+            <td class="number">
+              ${to != null ? `rank ${number(to)}` : topPercent != null ? `top ${topPercent}%` : 'everyone'}
+            </td>
+            <td class="number">${scores.get(name) ?? '–'}</td>
+          </tr>`,
       )}
     </tbody>
   </table>`;
@@ -91,12 +120,13 @@ function BinTable({ bins, name }) {
     </thead>
     <tbody>
       ${bins.map(
-        (bin) => html`<tr key=${bin.from}>
-          <td>${bin.from}</td>
-          <td>${bin.to}</td>
-          <td class="number">${number(bin.count)}</td>
-          <td><bdi>${bin.buckets.join(', ')}</bdi></td>
-        </tr>`,
+        (bin) =>
+          html`<tr key=${bin.from}>
+            <td>${bin.from}</td>
+            <td>${bin.to}</td>
+            <td class="number">${number(bin.count)}</td>
+            <td><bdi>${bin.buckets.join(', ')}</bdi></td>
+          </tr>`,
       )}
     </tbody>
   </table>`;

@@ -25,7 +25,10 @@ export function Find({ board, period, participantId, onFound }) {
     try {
       const { data, request } = await send(ENTRY_AT, { id: board.id, period, position });
       const found = data.leaderboard.entryAt?.participant.id;
-      setState({ request, message: found ? null : `There is no place ${number(position)}: the board ends before it.` });
+      setState({
+        request,
+        message: found ? null : `There is no place ${number(position)}: the board ends before it.`,
+      });
       if (found) onFound(found);
     } catch (error) {
       setState({ error });
@@ -50,7 +53,16 @@ export function Find({ board, period, participantId, onFound }) {
     </div>
     ${state.message && html`<p class="note" role="status">${state.message}</p>`}
     ${state.error && html`<${Problem} error=${state.error} />`}
-    ${participantId && html`<${Around} board=${board} period=${period} participantId=${participantId} onPlace=${findPlace} onClose=${() => onFound(null)} />`}
+    ${
+      participantId &&
+      html`<${Around}
+        board=${board}
+        period=${period}
+        participantId=${participantId}
+        onPlace=${findPlace}
+        onClose=${() => onFound(null)}
+      />`
+    }
   <//>`;
 }
 
@@ -60,14 +72,37 @@ function Around({ board, period, participantId, onPlace, onClose }) {
   if (error && !data) return html`<${Problem} error=${error} onRetry=${reload} />`;
   if (loading) return html`<${Loading} rows="9" label="Loading the entries around" />`;
   const entries = data.leaderboard.around;
-  if (!entries) return html`<p class="note" role="status"><bdi>${participantId}</bdi> has no ranked entry in these standings.</p>`;
+  if (!entries)
+    return html`<p class="note" role="status">
+      <bdi>${participantId}</bdi> has no ranked entry in these standings.
+    </p>`;
   const places = entries.map(({ rank }) => rank?.position).filter(Boolean);
   const [first, last] = [places[0], places.at(-1)];
   return html`<div class="around">
-    <${StandingsTable} entries=${entries} board=${board} period=${period} highlighted=${participantId} label="Entries around the place" />
+    <${StandingsTable}
+      entries=${entries}
+      board=${board}
+      period=${period}
+      highlighted=${participantId}
+      label="Entries around the place"
+    />
     <p class="row">
-      <button type="button" class="button small" disabled=${!first || first <= 1} onClick=${() => onPlace(Math.max(1, first - RADIUS - 1))}>Better places</button>
-      <button type="button" class="button small" disabled=${!last} onClick=${() => onPlace(last + RADIUS + 1)}>Worse places</button>
+      <button
+        type="button"
+        class="button small"
+        disabled=${!first || first <= 1}
+        onClick=${() => onPlace(Math.max(1, first - RADIUS - 1))}
+      >
+        Better places
+      </button>
+      <button
+        type="button"
+        class="button small"
+        disabled=${!last}
+        onClick=${() => onPlace(last + RADIUS + 1)}
+      >
+        Worse places
+      </button>
       <button type="button" class="button small" onClick=${onClose}>Close</button>
       <${Cost} request=${request} />
     </p>
@@ -87,13 +122,23 @@ function Worth({ board, period }) {
   };
   const worth = state.data?.leaderboard.rankOf;
   return html`<form onSubmit=${submit}>
-    <${Field} label="What a score would be worth" required value=${score} onInput=${setScore} hint=${scoreHint(board.components)} />
+    <${Field}
+      label="What a score would be worth"
+      required
+      value=${score}
+      onInput=${setScore}
+      hint=${scoreHint(board.components)}
+    />
     <button class="button">Rank it</button>
-    ${worth &&
-    html`<p class="worth" role="status">
-      Rank <strong>${number(worth.rank)}</strong> of ${number(worth.total)}, better than ${percent(worth.percentile)} ·${' '}
-      <${BucketName} name=${worth.bucket.name} buckets=${board.rankBuckets} /> <${Cost} request=${state.request} />
-    </p>`}
+    ${
+      worth &&
+      html`<p class="worth" role="status">
+        Rank <strong>${number(worth.rank)}</strong> of ${number(worth.total)}, better than
+        ${percent(worth.percentile)} ·${' '}
+        <${BucketName} name=${worth.bucket.name} buckets=${board.rankBuckets} />
+        <${Cost} request=${state.request} />
+      </p>`
+    }
     ${state.error && html`<${Problem} error=${state.error} />`}
   </form>`;
 }

@@ -1,6 +1,6 @@
 // The bar at the top: where to go, whether events come, and who the page acts as.
 import { html } from 'htm/preact';
-import { graphiqlUrl } from '../config.js';
+import { graphiqlUrl, keys } from '../config.js';
 import { connection } from '../live.js';
 import { go, link } from '../router.js';
 import { role } from '../session.js';
@@ -13,17 +13,22 @@ const PLACES = [
 ];
 const STATES = { connecting: 'Connecting', live: 'Live', lost: 'Reconnecting' };
 const ROLES = [
-  ['operator', 'Operator'],
-  ['public', 'Public'],
+  ['operator', 'Operator', `Key ${keys.operator}: may do everything`],
+  ['public', 'Public', `Key ${keys.public}: what public clients may do`],
 ];
 
 export function Header({ current }) {
   const state = useStore(connection);
   return html`<header class="top">
-      <a class="brand" href=${link(['boards'])}><img src="console/icon.svg" alt="" width="22" height="22" />Leaderboard</a>
+      <a class="brand" href=${link(['boards'])}
+        ><img src="console/icon.svg" alt="" width="22" height="22" />Leaderboard</a
+      >
       <nav aria-label="Main">
         ${PLACES.map(
-          ([name, label]) => html`<a key=${name} href=${link([name])} aria-current=${name === current ? 'page' : undefined}>${label}</a>`,
+          ([name, label]) =>
+            html`<a key=${name} href=${link([name])} aria-current=${name === current ? 'page' : undefined}
+              >${label}</a
+            >`,
         )}
         <a href=${graphiqlUrl}>GraphiQL</a>
       </nav>
@@ -34,7 +39,12 @@ export function Header({ current }) {
         <${PanelButton} />
       </div>
     </header>
-    ${state === 'lost' && html`<p class="banner" role="alert">The connection is lost. What you see may be out of date; it is loaded again once the server is back.</p>`}`;
+    ${
+      state === 'lost' &&
+      html`<p class="banner" role="alert">
+        The connection is lost. What you see may be out of date; it is loaded again once the server is back.
+      </p>`
+    }`;
 }
 
 function ParticipantSearch() {
@@ -44,7 +54,13 @@ function ParticipantSearch() {
     if (id) go(['participants', id]);
   };
   return html`<form class="search" role="search" onSubmit=${search}>
-    <input name="participant" type="search" placeholder="Participant id" aria-label="Go to a participant by id" autocomplete="off" />
+    <input
+      name="participant"
+      type="search"
+      placeholder="Participant id"
+      aria-label="Go to a participant by id"
+      autocomplete="off"
+    />
   </form>`;
 }
 
@@ -52,15 +68,16 @@ function RoleSwitch() {
   const current = useStore(role);
   return html`<div class="segments" role="group" aria-label="Act as">
     ${ROLES.map(
-      ([name, label]) => html`<button
-        key=${name}
-        type="button"
-        aria-pressed=${current === name}
-        title=${name === 'operator' ? 'Key local-admin: may do everything' : 'Key local-public: what public clients may do'}
-        onClick=${() => role.set(name)}
-      >
-        ${label}
-      </button>`,
+      ([name, label, meaning]) =>
+        html`<button
+          key=${name}
+          type="button"
+          aria-pressed=${current === name}
+          title=${meaning}
+          onClick=${() => role.set(name)}
+        >
+          ${label}
+        </button>`,
     )}
   </div>`;
 }

@@ -19,7 +19,9 @@ const close = () => opened.set(null);
 function Form({ operation }) {
   const { title, subject, explanation, fields, confirm, verb, danger, mutation } = operation;
   const dialog = useRef();
-  const [values, setValues] = useState(() => Object.fromEntries(fields.map(({ name, value }) => [name, value ?? ''])));
+  const [values, setValues] = useState(() =>
+    Object.fromEntries(fields.map(({ name, value }) => [name, value ?? ''])),
+  );
   const [confirmed, setConfirmed] = useState('');
   const [state, setState] = useState({ busy: false, error: null });
   useLayoutEffect(() => {
@@ -47,21 +49,24 @@ function Form({ operation }) {
       ${subject && html`<p class="subject"><bdi>${subject}</bdi></p>`}
       <p class="muted">${explanation}</p>
       ${fields.map(
-        (field) => html`<${Field}
-          key=${field.name}
-          ...${field}
-          value=${values[field.name]}
-          onInput=${(value) => setValues((before) => ({ ...before, [field.name]: value }))}
-        />`,
+        (field) =>
+          html`<${Field}
+            key=${field.name}
+            ...${field}
+            value=${values[field.name]}
+            onInput=${(value) => setValues((before) => ({ ...before, [field.name]: value }))}
+          />`,
       )}
-      ${confirm &&
-      html`<${Field}
-        label=${html`Type <bdi class="code">${confirm}</bdi> to confirm`}
-        name="confirm"
-        value=${confirmed}
-        onInput=${setConfirmed}
-        required
-      />`}
+      ${
+        confirm &&
+        html`<${Field}
+          label=${html`Type <bdi class="code">${confirm}</bdi> to confirm`}
+          name="confirm"
+          value=${confirmed}
+          onInput=${setConfirmed}
+          required
+        />`
+      }
       ${state.error && html`<${Problem} error=${state.error} />`}
       <details class="graphql">
         <summary>GraphQL</summary>

@@ -24,17 +24,38 @@ export function Periods({ board, period, shownKey, onChange }) {
   return html`<div class="periods">
     <div class="segments" role="group" aria-label="Period">
       ${board.periods.map(
-        (each) => html`<button key=${each} type="button" aria-pressed=${each === kind} onClick=${() => onChange(nameOf(each, 0))}>
-          ${LABELS[each]}
-        </button>`,
+        (each) =>
+          html`<button
+            key=${each}
+            type="button"
+            aria-pressed=${each === kind}
+            onClick=${() => onChange(nameOf(each, 0))}
+          >
+            ${LABELS[each]}
+          </button>`,
       )}
     </div>
-    ${kind &&
-    kind !== 'ALL_TIME' &&
-    html`<div class="segments" role="group" aria-label="Earlier and later">
-      <button type="button" aria-label="The period before" onClick=${() => onChange(nameOf(kind, back + 1))}>‹</button>
-      <button type="button" aria-label="The period after" disabled=${back === 0} onClick=${() => onChange(nameOf(kind, back - 1))}>›</button>
-    </div>`}
+    ${
+      kind &&
+      kind !== 'ALL_TIME' &&
+      html`<div class="segments" role="group" aria-label="Earlier and later">
+        <button
+          type="button"
+          aria-label="The period before"
+          onClick=${() => onChange(nameOf(kind, back + 1))}
+        >
+          ‹
+        </button>
+        <button
+          type="button"
+          aria-label="The period after"
+          disabled=${back === 0}
+          onClick=${() => onChange(nameOf(kind, back - 1))}
+        >
+          ›
+        </button>
+      </div>`
+    }
     <span class="muted period-key">
       ${kind === 'ALL_TIME' ? '' : (back === 0 && current?.key) || shownKey || period}
       ${back === 0 && current?.endsAt && html` · ends ${ago(current.endsAt)}`}

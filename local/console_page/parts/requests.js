@@ -27,7 +27,9 @@ function costText({ consumed, milliseconds }) {
 export function Cost({ request }) {
   if (!request) return null;
   const show = () => panel.set({ open: true, number: request.number });
-  return html`<button type="button" class="cost" title="Show the GraphQL" onClick=${show}>${costText(request)}</button>`;
+  return html`<button type="button" class="cost" title="Show the GraphQL" onClick=${show}>
+    ${costText(request)}
+  </button>`;
 }
 
 export function PanelButton() {
@@ -61,9 +63,12 @@ export function RequestPanel() {
       <button type="button" class="button small" onClick=${togglePanel}>Close</button>
     </header>
     <p class="muted">
-      The last ${all.length} of this page, newest first. Units are those that DynamoDB reports; operators alone see them.
+      The last ${all.length} of this page, newest first. Units are those that DynamoDB reports; operators
+      alone see them.
     </p>
-    <ol>${all.map((request) => html`<${Item} key=${request.number} request=${request} open=${request.number === number} />`)}</ol>
+    <ol>
+      ${all.map((request) => html`<${Item} key=${request.number} request=${request} open=${request.number === number} />`)}
+    </ol>
   </aside>`;
 }
 

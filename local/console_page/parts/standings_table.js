@@ -29,8 +29,12 @@ export function StandingsTable({ entries, board, period, highlighted, moves = ne
         return html`<tr key=${id} data-participant=${id} aria-current=${isHighlighted ? 'true' : undefined}>
           <td class="number rank">${entry.rank ? number(entry.rank.rank) : '–'}</td>
           <td class="moved"><${Move} key=${moves.get(id)?.number} ...${moves.get(id)} /></td>
-          <th scope="row"><${ParticipantName} participant=${entry.participant} board=${board.id} period=${period} /></th>
-          <td class="wide">${entry.rank && html`<${BucketName} name=${entry.rank.bucket.name} buckets=${board.rankBuckets} />`}</td>
+          <th scope="row">
+            <${ParticipantName} participant=${entry.participant} board=${board.id} period=${period} />
+          </th>
+          <td class="wide">
+            ${entry.rank && html`<${BucketName} name=${entry.rank.bucket.name} buckets=${board.rankBuckets} />`}
+          </td>
           <td class="number"><${ScoreText} display=${entry.score.display} /></td>
           <td class="number wide muted"><${Ago} at=${entry.achievedAt} /></td>
         </tr>`;
@@ -42,7 +46,10 @@ export function StandingsTable({ entries, board, period, highlighted, moves = ne
 function Move({ kind, by }) {
   if (kind === undefined) return null;
   if (kind === 'new') return html`<span class="move new">new</span>`;
-  if (kind === 'score') return html`<span class="move score" title="New score">•<span class="hidden-text">new score</span></span>`;
+  if (kind === 'score')
+    return html`<span class="move score" title="New score"
+      >•<span class="hidden-text">new score</span></span
+    >`;
   const up = by > 0;
   return html`<span class="move ${up ? 'up' : 'down'}">
     <span aria-hidden="true">${up ? '▲' : '▼'}${Math.abs(by)}</span>

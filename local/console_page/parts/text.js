@@ -3,6 +3,8 @@ import { html } from 'htm/preact';
 import { ago, dateTime, splitScore } from '../format.js';
 import { link } from '../router.js';
 
+const SHOWN_COMPONENTS = 3; // after the first
+
 export function ParticipantName({ participant, board, period, plain = false }) {
   const { id, displayName } = participant;
   if (!id) return html`<span class="muted">forgotten</span>`;
@@ -17,8 +19,13 @@ export function ScoreText({ display }) {
   const { first, rest } = splitScore(display);
   return html`<span class="score" title=${rest.length ? display : undefined}>
     <span class="score-first">${first}</span>
-    ${rest.length > 0 && html`<span class="score-rest"> / ${rest.slice(0, 3).join(' / ')}${rest.length > 3 ? ' …' : ''}</span>`}
+    ${rest.length > 0 && html`<span class="score-rest"> / ${shorten(rest)}</span>`}
   </span>`;
+}
+
+function shorten(rest) {
+  const shown = rest.slice(0, SHOWN_COMPONENTS).join(' / ');
+  return rest.length > SHOWN_COMPONENTS ? `${shown} …` : shown;
 }
 
 export const Ago = ({ at }) => html`<time datetime=${at} title=${dateTime(at)}>${ago(at)}</time>`;
@@ -30,5 +37,7 @@ export function shade(name, buckets) {
 }
 
 export function BucketName({ name, buckets = [] }) {
-  return html`<span class="bucket"><i class="dot" data-shade=${shade(name, buckets)}></i><bdi>${name}</bdi></span>`;
+  return html`<span class="bucket"
+    ><i class="dot" data-shade=${shade(name, buckets)}></i><bdi>${name}</bdi></span
+  >`;
 }

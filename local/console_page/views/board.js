@@ -28,7 +28,11 @@ export function BoardView({ id, options }) {
   const { data, error, loading, request, reload } = useQuery(BOARD, { id });
   const board = data?.leaderboard;
   useTitle(board?.title ?? id);
-  if (error && !board) return html`<div class="view"><p class="crumbs"><a href=${link(['boards'])}>Boards</a></p><${Problem} error=${error} onRetry=${reload} /></div>`;
+  if (error && !board)
+    return html`<div class="view">
+      <p class="crumbs"><a href=${link(['boards'])}>Boards</a></p>
+      <${Problem} error=${error} onRetry=${reload} />
+    </div>`;
   if (loading || !board) return html`<div class="view"><${Loading} label="Loading the board" /></div>`;
   const period = options.period ?? periodName(board.periods[0]);
   return html`<div class="view">
@@ -43,7 +47,9 @@ function Head({ board, period, request }) {
   const open = (operation) => () => operations.opened.set(operation);
   return html`<header class="view-head">
     <div>
-      <p class="crumbs"><a href=${link(['boards'])}>Boards</a> <span aria-hidden="true">/</span> <bdi>${id}</bdi></p>
+      <p class="crumbs">
+        <a href=${link(['boards'])}>Boards</a> <span aria-hidden="true">/</span> <bdi>${id}</bdi>
+      </p>
       <h1><bdi>${title ?? id}</bdi></h1>
       <p class="row tight">
         ${closed && html`<span class="badge warn">closed</span>`}
@@ -52,21 +58,33 @@ function Head({ board, period, request }) {
         <${Cost} request=${request} />
       </p>
     </div>
-    ${isOperator &&
-    html`<div class="row">
-      <button class="button primary" disabled=${closed} onClick=${open(operations.submitScore(board))}>Submit score</button>
-      <button class="button" onClick=${open(operations.archiveBoard(id, period))}>Archive</button>
-      ${closed
-        ? html`<button class="button" onClick=${open(operations.reopenBoard(id))}>Reopen</button>`
-        : html`<button class="button" onClick=${open(operations.closeBoard(id))}>Close</button>`}
-      <button class="button" onClick=${open(operations.deleteBoard(id, () => go(['boards'])))}>Delete</button>
-    </div>`}
+    ${
+      isOperator &&
+      html`<div class="row">
+        <button class="button primary" disabled=${closed} onClick=${open(operations.submitScore(board))}>
+          Submit score
+        </button>
+        <button class="button" onClick=${open(operations.archiveBoard(id, period))}>Archive</button>
+        ${
+          closed
+            ? html`<button class="button" onClick=${open(operations.reopenBoard(id))}>Reopen</button>`
+            : html`<button class="button" onClick=${open(operations.closeBoard(id))}>Close</button>`
+        }
+        <button class="button" onClick=${open(operations.deleteBoard(id, () => go(['boards'])))}>
+          Delete
+        </button>
+      </div>`
+    }
   </header>`;
 }
 
 function Standings({ board, period, options }) {
   const [limit, setLimit] = useState(SHORT_TOP);
-  const { data, error, loading, request, reload } = useQuery(STANDINGS, { id: board.id, period, limit }, { every: STANDINGS_EVERY });
+  const { data, error, loading, request, reload } = useQuery(
+    STANDINGS,
+    { id: board.id, period, limit },
+    { every: STANDINGS_EVERY },
+  );
   const { kind, back } = readPeriod(period, board.periods);
   const isLive = kind !== null && back === 0;
   useSubscription(TOP_CHANGES, isLive ? { id: board.id, period } : null, reload);
@@ -78,23 +96,55 @@ function Standings({ board, period, options }) {
   let top;
   if (error && !standings) top = html`<${Problem} error=${error} onRetry=${reload} />`;
   else if (loading) top = html`<${Loading} rows="10" label="Loading the top" />`;
-  else if (!entries.length) top = html`<${Empty} title="No entries yet"><p class="muted">Submit a score, and it shows here about a second later.</p><//>`;
-  else top = html`<${StandingsTable} entries=${entries} board=${board} period=${period} highlighted=${options.participant} moves=${moves} label="Top" />`;
+  else if (!entries.length)
+    top = html`<${Empty} title="No entries yet"
+      ><p class="muted">Submit a score, and it shows here about a second later.</p><//
+    >`;
+  else
+    top = html`<${StandingsTable}
+      entries=${entries}
+      board=${board}
+      period=${period}
+      highlighted=${options.participant}
+      moves=${moves}
+      label="Top"
+    />`;
 
   return html`
-    <${Periods} board=${board} period=${period} shownKey=${entries?.[0]?.period} onChange=${(next) => choose({ period: next })} />
+    <${Periods}
+      board=${board}
+      period=${period}
+      shownKey=${entries?.[0]?.period}
+      onChange=${(next) => choose({ period: next })}
+    />
     <${Facts} board=${board} standings=${standings} />
     <div class="columns">
       <${Card} title="Top" class="main" request=${request} aside=${html`<${LiveBadge} isLive=${isLive} />`}>
         ${error && standings && html`<p class="note" role="status">Not up to date: ${error.message}</p>`}
         ${top}
-        ${standings?.size > limit &&
-        limit === SHORT_TOP &&
-        html`<footer class="card-foot"><button class="button small" onClick=${() => setLimit(LONG_TOP)}>Show the best ${LONG_TOP}</button></footer>`}
+        ${
+          standings?.size > limit &&
+          limit === SHORT_TOP &&
+          html`<footer class="card-foot">
+            <button class="button small" onClick=${() => setLimit(LONG_TOP)}>
+              Show the best ${LONG_TOP}
+            </button>
+          </footer>`
+        }
       <//>
       <div class="side">
-        <${Marked} board=${board} period=${period} participantId=${options.participant} standings=${standings} />
-        <${Find} board=${board} period=${period} participantId=${options.participant} onFound=${(participant) => choose({ participant })} />
+        <${Marked}
+          board=${board}
+          period=${period}
+          participantId=${options.participant}
+          standings=${standings}
+        />
+        <${Find}
+          board=${board}
+          period=${period}
+          participantId=${options.participant}
+          onFound=${(participant) => choose({ participant })}
+        />
         <${Definition} board=${board} />
       </div>
     </div>
@@ -112,16 +162,32 @@ function LiveBadge({ isLive }) {
 function Facts({ board, standings }) {
   const best = standings?.top[0];
   return html`<dl class="facts">
-    <div><dt>Entries</dt><dd>${standings ? number(standings.size) : '–'}</dd></div>
-    <div><dt>Leader</dt><dd>${best ? html`<bdi>${best.participant.displayName ?? best.participant.id}</bdi>` : '–'}</dd></div>
-    <div><dt>Best score</dt><dd>${best ? html`<${ScoreText} display=${best.score.display} />` : '–'}</dd></div>
-    <div><dt>Ranks as of</dt><dd>${best?.rank ? ago(best.rank.asOf) : '–'}</dd></div>
+    <div>
+      <dt>Entries</dt>
+      <dd>${standings ? number(standings.size) : '–'}</dd>
+    </div>
+    <div>
+      <dt>Leader</dt>
+      <dd>${best ? html`<bdi>${best.participant.displayName ?? best.participant.id}</bdi>` : '–'}</dd>
+    </div>
+    <div>
+      <dt>Best score</dt>
+      <dd>${best ? html`<${ScoreText} display=${best.score.display} />` : '–'}</dd>
+    </div>
+    <div>
+      <dt>Ranks as of</dt>
+      <dd>${best?.rank ? ago(best.rank.asOf) : '–'}</dd>
+    </div>
   </dl>`;
 }
 
 // The distribution with the participant who was looked for.
 function Marked({ board, period, participantId, standings }) {
-  const { data } = useQuery(AROUND, participantId ? { id: board.id, period, participantId, radius: 0 } : null, { every: STANDINGS_EVERY });
+  const { data } = useQuery(
+    AROUND,
+    participantId ? { id: board.id, period, participantId, radius: 0 } : null,
+    { every: STANDINGS_EVERY },
+  );
   const entry = data?.leaderboard.around?.[0];
   const marker = entry && {
     at: chartNumber(entry.score.value[0], board.components[0].kind),
@@ -132,18 +198,44 @@ function Marked({ board, period, participantId, standings }) {
 
 function Definition({ board }) {
   const { components, policy, tieBreak, counterMode, clientAccess, timeZone, createdAt } = board;
-  const scores = components.slice(0, 4).map(({ name, kind, order }) => `${name} (${kind.toLowerCase()}, ${order === 'DESCENDING' ? 'highest' : 'lowest'} best)`);
+  const scores = components
+    .slice(0, 4)
+    .map(
+      ({ name, kind, order }) =>
+        `${name} (${kind.toLowerCase()}, ${order === 'DESCENDING' ? 'highest' : 'lowest'} best)`,
+    );
   const rows = [
     ['Score', scores.join(', then ') + (components.length > 4 ? `, and ${components.length - 4} more` : '')],
-    ['Policy', { BEST: 'keeps the better score', LATEST: 'keeps the latest score', SUM: 'adds scores up' }[policy]],
-    ['Of equal scores', { EARLIEST: 'the earliest is first', LATEST: 'the latest is first', PARTICIPANT: 'the smaller id is first' }[tieBreak]],
+    [
+      'Policy',
+      { BEST: 'keeps the better score', LATEST: 'keeps the latest score', SUM: 'adds scores up' }[policy],
+    ],
+    [
+      'Of equal scores',
+      {
+        EARLIEST: 'the earliest is first',
+        LATEST: 'the latest is first',
+        PARTICIPANT: 'the smaller id is first',
+      }[tieBreak],
+    ],
     ['Counters', counterMode.toLowerCase()],
-    ['Clients', { NONE: 'do not see it', READ: 'read it', SUBMIT: 'read it and submit their own scores' }[clientAccess]],
+    [
+      'Clients',
+      { NONE: 'do not see it', READ: 'read it', SUBMIT: 'read it and submit their own scores' }[clientAccess],
+    ],
     ['Time zone', timeZone],
     ['Created', dateTime(createdAt)],
   ];
   return html`<${Card} title="Definition">
-    <dl class="pairs">${rows.map(([name, text]) => html`<div key=${name}><dt>${name}</dt><dd><bdi>${text}</bdi></dd></div>`)}</dl>
+    <dl class="pairs">
+      ${rows.map(
+        ([name, text]) =>
+          html`<div key=${name}>
+            <dt>${name}</dt>
+            <dd><bdi>${text}</bdi></dd>
+          </div>`,
+      )}
+    </dl>
   <//>`;
 }
 

@@ -26,24 +26,36 @@ export function BoardsView() {
     <header class="view-head">
       <div><h1>Boards</h1></div>
       <div class="row">
-        <input class="filter" type="search" placeholder="Filter boards" aria-label="Filter the boards" value=${filter} onInput=${(event) => setFilter(event.target.value)} />
+        <input
+          class="filter"
+          type="search"
+          placeholder="Filter boards"
+          aria-label="Filter the boards"
+          value=${filter}
+          onInput=${(event) => setFilter(event.target.value)}
+        />
         ${isOperator && html`<a class="button primary" href=${link(['create'])}>New board</a>`}
       </div>
     </header>
     ${tokens.map(
-      (token, at) => html`<${Boards}
-        key=${token ?? ''}
-        token=${token}
-        filter=${filter}
-        isLast=${at === tokens.length - 1}
-        onMore=${(next) => setTokens([...tokens, next])}
-      />`,
+      (token, at) =>
+        html`<${Boards}
+          key=${token ?? ''}
+          token=${token}
+          filter=${filter}
+          isLast=${at === tokens.length - 1}
+          onMore=${(next) => setTokens([...tokens, next])}
+        />`,
     )}
   </div>`;
 }
 
 function Boards({ token, filter, isLast, onMore }) {
-  const { data, error, loading, request, reload } = useQuery(BOARDS, { nextToken: token }, { every: BOARDS_EVERY });
+  const { data, error, loading, request, reload } = useQuery(
+    BOARDS,
+    { nextToken: token },
+    { every: BOARDS_EVERY },
+  );
   const boards = data?.leaderboards.items ?? [];
   const [sizeQuery, sizeVariables] = boardSizes(boards);
   const sizes = useQuery(sizeQuery, boards.length ? sizeVariables : null, { every: SIZES_EVERY });
@@ -66,13 +78,19 @@ function Boards({ token, filter, isLast, onMore }) {
           <th scope="col" class="wide">Keeps</th>
         </tr>
       </thead>
-      <tbody>${shown.map((each) => html`<${Row} key=${each.board.id} ...${each} />`)}</tbody>
+      <tbody>
+        ${shown.map((each) => html`<${Row} key=${each.board.id} ...${each} />`)}
+      </tbody>
     </table>
     ${!shown.length && html`<${Empty} title="No board matches the filter." />`}
     <footer class="card-foot">
       <span class="muted">${plural(boards.length, 'board')}${nextToken ? ' so far' : ''}</span>
       <span class="row"><${Cost} request=${request} /><${Cost} request=${sizes.request} /></span>
-      ${nextToken && isLast && html`<button class="button small" onClick=${() => onMore(nextToken)}>More boards</button>`}
+      ${
+        nextToken &&
+        isLast &&
+        html`<button class="button small" onClick=${() => onMore(nextToken)}>More boards</button>`
+      }
     </footer>
   </section>`;
 }
@@ -89,7 +107,9 @@ function Row({ board, standings }) {
         ${clientAccess === 'NONE' && html`<span class="badge">private</span>`}
       </span>
     </th>
-    <td class="number strong">${standings ? number(standings.size) : html`<span class="bone short"></span>`}</td>
+    <td class="number strong">
+      ${standings ? number(standings.size) : html`<span class="bone short"></span>`}
+    </td>
     <td class="wide">${leader && html`<${ParticipantName} participant=${leader.participant} plain />`}</td>
     <td class="wide number">${leader && html`<${ScoreText} display=${leader.score.display} />`}</td>
     <td class="wide muted">${POLICIES[policy]} · ${periods.map((kind) => PERIODS[kind]).join(', ')}</td>
@@ -100,9 +120,11 @@ function NoBoards() {
   const isOperator = useIsOperator();
   return html`<${Empty} title="There is no board yet">
     <p class="muted">
-      ${isOperator
-        ? 'Load Formula 1 since 1950 and watch a season’s standings move, or create a board of your own.'
-        : 'An operator creates boards: act as one with the switch at the top.'}
+      ${
+        isOperator
+          ? 'Load Formula 1 since 1950 and watch a season’s standings move, or create a board of your own.'
+          : 'An operator creates boards: act as one with the switch at the top.'
+      }
     </p>
     <p class="row center">
       <${DemoButton} />

@@ -21,13 +21,32 @@ export function ConnectView() {
       .catch(() => setState({ error: { type: 'Unreachable' } }));
   }, []);
   return html`<div class="view">
-    <header class="view-head"><div><h1>Connect</h1></div><a class="button" href=${graphiqlUrl}>Open GraphiQL</a></header>
+    <header class="view-head">
+      <div><h1>Connect</h1></div>
+      <a class="button" href=${graphiqlUrl}>Open GraphiQL</a>
+    </header>
     <${Card} title="Addresses and keys">
-      ${error && html`<${Problem} error=${error} />`}
-      ${!error && !places && html`<${Loading} />`}
-      ${places && html`<dl class="pairs">${Object.entries(places).map(([name, text]) => html`<div key=${name}><dt>${name}</dt><dd>${text}</dd></div>`)}</dl>`}
+      ${error && html`<${Problem} error=${error} />`} ${!error && !places && html`<${Loading} />`}
+      ${
+        places &&
+        html`<dl class="pairs">
+          ${Object.entries(places).map(
+            ([name, text]) =>
+              html`<div key=${name}>
+                <dt>${name}</dt>
+                <dd>${text}</dd>
+              </div>`,
+          )}
+        </dl>`
+      }
     <//>
-    <${Card} title="A first request"><pre tabindex="0">${EXAMPLE}</pre><${Copy} text=${EXAMPLE} /><//>
-    <${Card} title="Live events in a terminal"><pre tabindex="0">${SUBSCRIBE}</pre><${Copy} text=${SUBSCRIBE} /><//>
+    <${Card} title="A first request">
+      <pre tabindex="0">${EXAMPLE}</pre>
+      <${Copy} text=${EXAMPLE}
+    /><//>
+    <${Card} title="Live events in a terminal">
+      <pre tabindex="0">${SUBSCRIBE}</pre>
+      <${Copy} text=${SUBSCRIBE}
+    /><//>
   </div>`;
 }

@@ -77,28 +77,90 @@ export function CreateView() {
       <div class="main">
         <${Card} title="Name">
           <div class="pair">
-            <${Field} label="Id" name="id" required maxlength="256" value=${board.id} onInput=${set('id')} hint="In requests and addresses; it cannot be changed." />
-            <${Field} label="Title" name="title" maxlength="256" value=${board.title} onInput=${set('title')} hint="Optional; shown instead of the id." />
+            <${Field}
+              label="Id"
+              name="id"
+              required
+              maxlength="256"
+              value=${board.id}
+              onInput=${set('id')}
+              hint="In requests and addresses; it cannot be changed."
+            />
+            <${Field}
+              label="Title"
+              name="title"
+              maxlength="256"
+              value=${board.title}
+              onInput=${set('title')}
+              hint="Optional; shown instead of the id."
+            />
           </div>
         <//>
         <${Card} title="Score">
           <${Components} components=${board.components} onChange=${set('components')} />
-          <${Options} legend="What a submission does to the standing score" name="policy" value=${board.policy} onChange=${set('policy')} options=${POLICIES} />
-          <${Options} legend="Of two equal scores" name="tieBreak" value=${board.tieBreak} onChange=${set('tieBreak')} options=${TIES} />
+          <${Options}
+            legend="What a submission does to the standing score"
+            name="policy"
+            value=${board.policy}
+            onChange=${set('policy')}
+            options=${POLICIES}
+          />
+          <${Options}
+            legend="Of two equal scores"
+            name="tieBreak"
+            value=${board.tieBreak}
+            onChange=${set('tieBreak')}
+            options=${TIES}
+          />
         <//>
         <${Card} title="Periods">
-          <${Options} legend="Standings to keep; a score counts in one period of each" name="periods" value=${board.periods} onChange=${set('periods')} options=${PERIODS} />
+          <${Options}
+            legend="Standings to keep; a score counts in one period of each"
+            name="periods"
+            value=${board.periods}
+            onChange=${set('periods')}
+            options=${PERIODS}
+          />
           <${TimeZone} value=${board.timeZone} onChange=${set('timeZone')} />
         <//>
         <${Card} title="Rank buckets">
           <${Buckets} buckets=${board.rankBuckets} onChange=${set('rankBuckets')} />
         <//>
         <${Card} title="Access and counters">
-          <${Options} legend="What clients may do" name="clientAccess" value=${board.clientAccess} onChange=${set('clientAccess')} options=${ACCESS} />
-          <${Options} legend="When rank counters are updated" name="counterMode" value=${board.counterMode} onChange=${set('counterMode')} options=${MODES} />
+          <${Options}
+            legend="What clients may do"
+            name="clientAccess"
+            value=${board.clientAccess}
+            onChange=${set('clientAccess')}
+            options=${ACCESS}
+          />
+          <${Options}
+            legend="When rank counters are updated"
+            name="counterMode"
+            value=${board.counterMode}
+            onChange=${set('counterMode')}
+            options=${MODES}
+          />
           <div class="pair">
-            <${Field} label="Most submissions a second" name="peakWritesPerSecond" type="number" min="1" required value=${board.peakWritesPerSecond} onInput=${set('peakWritesPerSecond')} hint="Determines the number of index shards." />
-            <${Field} label="Expected entries" name="expectedSize" type="number" min="1" value=${board.expectedSize} onInput=${set('expectedSize')} hint="Optional; determines the size of the rank counters." />
+            <${Field}
+              label="Most submissions a second"
+              name="peakWritesPerSecond"
+              type="number"
+              min="1"
+              required
+              value=${board.peakWritesPerSecond}
+              onInput=${set('peakWritesPerSecond')}
+              hint="Determines the number of index shards."
+            />
+            <${Field}
+              label="Expected entries"
+              name="expectedSize"
+              type="number"
+              min="1"
+              value=${board.expectedSize}
+              onInput=${set('expectedSize')}
+              hint="Optional; determines the size of the rank counters."
+            />
           </div>
         <//>
       </div>
@@ -106,9 +168,16 @@ export function CreateView() {
         <${Card} title="GraphQL">
           <pre tabindex="0">${CREATE}</pre>
           <pre tabindex="0" class="input">${JSON.stringify({ input }, null, 2)}</pre>
-          <p class="row"><${Copy} text=${CREATE} label="Copy GraphQL" /><${Copy} text=${JSON.stringify({ input }, null, 2)} label="Copy variables" /></p>
+          <p class="row">
+            <${Copy} text=${CREATE} label="Copy GraphQL" /><${Copy}
+              text=${JSON.stringify({ input }, null, 2)}
+              label="Copy variables"
+            />
+          </p>
           ${state.error && html`<${Problem} error=${state.error} />`}
-          <button class="button primary full" disabled=${state.busy}>${state.busy ? 'Creating…' : 'Create board'}</button>
+          <button class="button primary full" disabled=${state.busy}>
+            ${state.busy ? 'Creating…' : 'Create board'}
+          </button>
         <//>
       </div>
     </form>
@@ -116,50 +185,115 @@ export function CreateView() {
 }
 
 function Components({ components, onChange }) {
-  const change = (at, name) => (value) => onChange(components.map((each, index) => (index === at ? { ...each, [name]: value } : each)));
-  return html`
-    ${components.map(
-      (component, at) => html`<fieldset class="component" key=${at}>
-        <legend>${components.length === 1 ? 'Component' : `Component ${at + 1}`}</legend>
-        <${Field} label="Name" required value=${component.name} onInput=${change(at, 'name')} />
-        <${Choice} label="Kind" value=${component.kind} onChange=${change(at, 'kind')} options=${KINDS} />
-        <${Choice} label="Best" value=${component.order} onChange=${change(at, 'order')} options=${ORDERS} />
-        <${Field} label="Lowest accepted" value=${component.min} onInput=${change(at, 'min')} />
-        <${Field} label="Highest accepted" value=${component.max} onInput=${change(at, 'max')} />
-        ${components.length > 1 && html`<button type="button" class="button small" aria-label="Remove component ${at + 1}" onClick=${() => onChange(components.filter((_, index) => index !== at))}>Remove</button>`}
-      </fieldset>`,
+  const add = () =>
+    onChange([...components, { ...newBoard().components[0], name: `score ${components.length + 1}` }]);
+  const change = (at, name) => (value) =>
+    onChange(components.map((each, index) => (index === at ? { ...each, [name]: value } : each)));
+  return html` ${components.map(
+      (component, at) =>
+        html`<fieldset class="component" key=${at}>
+          <legend>${components.length === 1 ? 'Component' : `Component ${at + 1}`}</legend>
+          <${Field} label="Name" required value=${component.name} onInput=${change(at, 'name')} />
+          <${Choice} label="Kind" value=${component.kind} onChange=${change(at, 'kind')} options=${KINDS} />
+          <${Choice}
+            label="Best"
+            value=${component.order}
+            onChange=${change(at, 'order')}
+            options=${ORDERS}
+          />
+          <${Field} label="Lowest accepted" value=${component.min} onInput=${change(at, 'min')} />
+          <${Field} label="Highest accepted" value=${component.max} onInput=${change(at, 'max')} />
+          ${
+            components.length > 1 &&
+            html`<button
+              type="button"
+              class="button small"
+              aria-label="Remove component ${at + 1}"
+              onClick=${() => onChange(components.filter((_, index) => index !== at))}
+            >
+              Remove
+            </button>`
+          }
+        </fieldset>`,
     )}
     <p class="row">
-      <button type="button" class="button small" disabled=${components.length >= MOST_COMPONENTS} onClick=${() => onChange([...components, { ...newBoard().components[0], name: `score ${components.length + 1}` }])}>Add a component</button>
-      <span class="muted">Components are compared in turn: the second decides between those of equal first ones.</span>
+      <button
+        type="button"
+        class="button small"
+        disabled=${components.length >= MOST_COMPONENTS}
+        onClick=${add}
+      >
+        Add a component
+      </button>
+      <span class="muted"
+        >Components are compared in turn: the second decides between those of equal first ones.</span
+      >
     </p>`;
 }
 
 function TimeZone({ value, onChange }) {
-  return html`
-    <${Field} label="Time zone" name="timeZone" list="time-zones" required value=${value} onInput=${onChange} hint="Where days, weeks and months begin." />
-    <datalist id="time-zones">${Intl.supportedValuesOf('timeZone').map((zone) => html`<option key=${zone} value=${zone}></option>`)}</datalist>`;
+  return html` <${Field}
+      label="Time zone"
+      name="timeZone"
+      list="time-zones"
+      required
+      value=${value}
+      onInput=${onChange}
+      hint="Where days, weeks and months begin."
+    />
+    <datalist id="time-zones">
+      ${Intl.supportedValuesOf('timeZone').map((zone) => html`<option key=${zone} value=${zone}></option>`)}
+    </datalist>`;
 }
 
 function Buckets({ buckets, onChange }) {
   if (!buckets) {
     return html`<p class="muted">Top 1, 3, 10, 100, 1%, 10%, 50% and everyone, unless you name your own.</p>
-      <p><button type="button" class="button small" onClick=${() => onChange(newBuckets())}>Name your own</button></p>`;
+      <p>
+        <button type="button" class="button small" onClick=${() => onChange(newBuckets())}>
+          Name your own
+        </button>
+      </p>`;
   }
-  const change = (at, name) => (value) => onChange(buckets.map((each, index) => (index === at ? { ...each, [name]: value } : each)));
-  return html`
-    <p class="muted">Best first. Each ends at a rank or at a share of the board; the last may have neither.</p>
+  const change = (at, name) => (value) =>
+    onChange(buckets.map((each, index) => (index === at ? { ...each, [name]: value } : each)));
+  return html` <p class="muted">
+      Best first. Each ends at a rank or at a share of the board; the last may have neither.
+    </p>
     ${buckets.map(
-      (bucket, at) => html`<fieldset class="component" key=${at}>
-        <legend>Bucket ${at + 1}</legend>
-        <${Field} label="Name" required value=${bucket.name} onInput=${change(at, 'name')} />
-        <${Field} label="Last rank" type="number" min="1" value=${bucket.to} onInput=${change(at, 'to')} />
-        <${Field} label="Or top %" type="number" min="0" max="100" step="any" value=${bucket.topPercent} onInput=${change(at, 'topPercent')} />
-        <button type="button" class="button small" aria-label="Remove bucket ${at + 1}" disabled=${buckets.length === 1} onClick=${() => onChange(buckets.filter((_, index) => index !== at))}>Remove</button>
-      </fieldset>`,
+      (bucket, at) =>
+        html`<fieldset class="component" key=${at}>
+          <legend>Bucket ${at + 1}</legend>
+          <${Field} label="Name" required value=${bucket.name} onInput=${change(at, 'name')} />
+          <${Field} label="Last rank" type="number" min="1" value=${bucket.to} onInput=${change(at, 'to')} />
+          <${Field}
+            label="Or top %"
+            type="number"
+            min="0"
+            max="100"
+            step="any"
+            value=${bucket.topPercent}
+            onInput=${change(at, 'topPercent')}
+          />
+          <button
+            type="button"
+            class="button small"
+            aria-label="Remove bucket ${at + 1}"
+            disabled=${buckets.length === 1}
+            onClick=${() => onChange(buckets.filter((_, index) => index !== at))}
+          >
+            Remove
+          </button>
+        </fieldset>`,
     )}
     <p class="row">
-      <button type="button" class="button small" onClick=${() => onChange([...buckets.slice(0, -1), { name: '', to: '', topPercent: '' }, buckets.at(-1)])}>Add a bucket</button>
+      <button
+        type="button"
+        class="button small"
+        onClick=${() => onChange([...buckets.slice(0, -1), { name: '', to: '', topPercent: '' }, buckets.at(-1)])}
+      >
+        Add a bucket
+      </button>
       <button type="button" class="button small" onClick=${() => onChange(null)}>Use the default</button>
     </p>`;
 }
