@@ -72,7 +72,7 @@ export const STANDINGS = `query Standings($id: ID!, $period: String, $limit: Int
   }
 }`;
 
-// With the score at the end of each rank bucket that has one.
+// With the best and the worst score, and that at the end of each rank bucket that has one.
 export function distribution(buckets) {
   const fields = buckets.map(({ to, topPercent }, at) => {
     const argument = to == null ? `topPercent: ${topPercent}` : `rank: ${to}`;
@@ -82,7 +82,9 @@ export function distribution(buckets) {
   });
   return `query Distribution($id: ID!, $period: String) {
   leaderboard(id: $id) {
-    distribution(bins: 40, period: $period) { from to count buckets }${fields.join('')}
+    distribution(bins: 40, period: $period) { from to count buckets }
+    best: scoreFor(rank: 1, period: $period) { value }
+    worst: scoreFor(topPercent: 100, period: $period) { value }${fields.join('')}
   }
 }`;
 }

@@ -37,7 +37,7 @@ export function Chart(props) {
 
 const data = (bins) => [bins.map(({ low, high }) => (low + high) / 2), bins.map(({ count }) => count)];
 
-function options({ bins, edges, kind, ascending, marker, onHover }, width) {
+function options({ bins, edges, lastShade, kind, ascending, marker, onHover }, width) {
   const style = getComputedStyle(document.documentElement);
   const color = (name) => style.getPropertyValue(`--${name}`).trim();
   const low = bins[0].low;
@@ -73,7 +73,7 @@ function options({ bins, edges, kind, ascending, marker, onHover }, width) {
     series: [{}, { paths: () => null, points: { show: false } }],
     hooks: {
       draw: [
-        (plot) => drawBars(plot, bins, color),
+        (plot) => drawBars(plot, bins, edges, lastShade, color),
         (plot) => drawLines(plot, edges, color),
         (plot) => marker && drawMarker(plot, marker, color),
       ],
@@ -89,20 +89,29 @@ function binAt(plot, bins) {
   return distances.indexOf(Math.min(...distances));
 }
 
-function drawBars(plot, bins, color) {
+// A bar has the shade of the rank bucket at each score, the best on the right.
+function drawBars(plot, bins, edges, lastShade, color) {
   const { ctx } = plot;
-  const least = 3 * devicePixelRatio;
+  const pixel = devicePixelRatio;
   const floor = plot.valToPos(0, 'y', true);
-  for (const { low, high, count, shade } of bins) {
-    if (!count) continue;
+  const starts = edges.map(({ at, shade }) => ({ shade, left: plot.valToPos(at, 'x', true) }));
+  const shadeAt = (x) => starts.find(({ left }) => x >= left)?.shade ?? lastShade;
+  for (const { low, high, count } of bins.filter((bin) => bin.count)) {
     const ends = [plot.valToPos(low, 'x', true), plot.valToPos(high, 'x', true)];
-    const width = Math.max(Math.abs(ends[1] - ends[0]) - devicePixelRatio, least);
+    const width = Math.max(Math.abs(ends[1] - ends[0]) - pixel, 3 * pixel);
     const left = (ends[0] + ends[1] - width) / 2;
-    const top = Math.min(plot.valToPos(count, 'y', true), floor - 2 * devicePixelRatio);
-    ctx.fillStyle = color(`shade-${shade}`);
+    const top = Math.min(plot.valToPos(count, 'y', true), floor - 2 * pixel);
+    const cuts = starts.map((start) => start.left).filter((x) => x > left + 2 * pixel && x < left + width);
+    const pieces = [left, ...cuts.sort((one, other) => one - other), left + width];
+    ctx.save();
     ctx.beginPath();
-    ctx.roundRect(left, top, width, floor - top, [2 * devicePixelRatio, 2 * devicePixelRatio, 0, 0]);
-    ctx.fill();
+    ctx.roundRect(left, top, width, floor - top, [2 * pixel, 2 * pixel, 0, 0]);
+    ctx.clip();
+    pieces.slice(1).forEach((right, at) => {
+      ctx.fillStyle = color(`shade-${shadeAt(right - pixel / 2)}`);
+      ctx.fillRect(pieces[at], top, right - pieces[at], floor - top);
+    });
+    ctx.restore();
   }
 }
 

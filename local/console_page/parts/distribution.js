@@ -1,6 +1,6 @@
 // How scores are spread: a chart with the rank buckets' edges and a participant's place, and the same as a table.
 import { html } from 'htm/preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { chartNumber, number, plural } from '../format.js';
 import { distribution } from '../queries.js';
 import { useQuery } from '../use_query.js';
@@ -9,8 +9,8 @@ import { Chart } from './chart.js';
 import { Empty, Loading, Problem } from './states.js';
 import { BucketName, shade } from './text.js';
 
-const EVERY = 10_000;
-const AFTER_CHANGE = 1_500;
+const EVERY = 30_000;
+const AFTER_CHANGE = 1_500; // and no more often than that
 
 // Loaded again soon after `standings` change.
 export function Distribution({ board, period, marker, standings }) {
@@ -20,10 +20,15 @@ export function Distribution({ board, period, marker, standings }) {
     { id: board.id, period },
     { every: EVERY },
   );
+  const pending = useRef(null);
   useEffect(() => {
-    const timer = data && setTimeout(reload, AFTER_CHANGE);
-    return () => clearTimeout(timer);
+    if (!data || pending.current) return;
+    pending.current = setTimeout(() => {
+      pending.current = null;
+      reload();
+    }, AFTER_CHANGE);
   }, [JSON.stringify(standings)]);
+  useEffect(() => () => clearTimeout(pending.current), []);
   const { kind, name } = board.components[0];
   const chart = useMemo(() => data && read(data.leaderboard, board), [data]);
   const [hovered, setHovered] = useState(null);
@@ -56,31 +61,28 @@ export function Distribution({ board, period, marker, standings }) {
 const binText = ({ from, to, count, buckets }) =>
   `${from} to ${to}: ${plural(count, 'entry', 'entries')}, ${buckets.join(', ')}`;
 
-function read(leaderboard, board) {
-  const { kind } = board.components[0];
+const sorted = (values, kind) =>
+  values.map((value) => chartNumber(value, kind)).sort((one, other) => one - other);
+
+function read(leaderboard, { components: [{ kind }], rankBuckets }) {
+  // The outermost bins reach further than the scores do.
+  const ends = [leaderboard.best, leaderboard.worst].flatMap((score) => score?.value[0] ?? []);
+  const [low, high] = sorted(ends, kind);
   const bins = leaderboard.distribution.map((bin) => {
-    const ends = [chartNumber(bin.from, kind), chartNumber(bin.to, kind)];
-    return {
-      ...bin,
-      low: Math.min(...ends),
-      high: Math.max(...ends),
-      shade: shade(bin.buckets[0], board.rankBuckets),
-    };
+    const [from, to] = sorted([bin.from, bin.to], kind);
+    return { ...bin, low: Math.max(from, low), high: Math.min(to, high) };
   });
-  const edges = board.rankBuckets.flatMap(({ name }, at) => {
-    const score = leaderboard[`edge${at}`];
-    return score
-      ? [
-          {
-            name,
-            display: score.display,
-            at: chartNumber(score.value[0], kind),
-            shade: shade(name, board.rankBuckets),
-          },
-        ]
-      : [];
-  });
-  return { bins: bins.sort((one, other) => one.low - other.low), edges };
+  const edges = rankBuckets
+    .map(({ name }, at) => ({ name, score: leaderboard[`edge${at}`] }))
+    .filter(({ score }) => score) // null where the board has fewer entries
+    .map(({ name, score: { value, display } }) => ({
+      name,
+      display,
+      at: chartNumber(value[0], kind),
+      shade: shade(name, rankBuckets),
+    }));
+  const lastShade = shade(rankBuckets.at(-1).name, rankBuckets);
+  return { bins: bins.sort((one, other) => one.low - other.low), edges, lastShade };
 }
 
 function Buckets({ board, edges }) {

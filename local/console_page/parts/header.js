@@ -57,7 +57,7 @@ function ParticipantSearch() {
     <input
       name="participant"
       type="search"
-      placeholder="Participant id"
+      placeholder="Participant"
       aria-label="Go to a participant by id"
       autocomplete="off"
     />

@@ -20,6 +20,7 @@ function nameOf(kind, back) {
 
 export function Periods({ board, period, shownKey, onChange }) {
   const { kind, back } = readPeriod(period, board.periods);
+  if (kind === 'ALL_TIME' && board.periods.length === 1) return null; // nothing to choose
   const current = board.currentPeriods.find((each) => each.kind === kind);
   return html`<div class="periods">
     <div class="segments" role="group" aria-label="Period">

@@ -1,4 +1,4 @@
-// Entries as a table. What moves slides to its new place and says by how much.
+// Entries as a table. What moves slides to its new place and, where `moves` are given, says by how much.
 import { html } from 'htm/preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { number } from '../format.js';
@@ -8,14 +8,14 @@ const SLIDE_MILLISECONDS = 450;
 const MOVES_MILLISECONDS = 12_000; // as long as console.css has them fade
 const still = matchMedia('(prefers-reduced-motion: reduce)');
 
-export function StandingsTable({ entries, board, period, highlighted, moves = new Map(), label }) {
+export function StandingsTable({ entries, board, period, highlighted, moves, label }) {
   const body = useRef();
   useSlide(body, entries);
   return html`<table class="standings" aria-label=${label}>
     <thead>
       <tr>
         <th scope="col" class="number">Rank</th>
-        <th scope="col"><span class="hidden-text">Moved</span></th>
+        ${moves && html`<th scope="col"><span class="hidden-text">Moved</span></th>`}
         <th scope="col">Participant</th>
         <th scope="col" class="wide">Rank bucket</th>
         <th scope="col" class="number">Score</th>
@@ -28,7 +28,7 @@ export function StandingsTable({ entries, board, period, highlighted, moves = ne
         const isHighlighted = id === highlighted;
         return html`<tr key=${id} data-participant=${id} aria-current=${isHighlighted ? 'true' : undefined}>
           <td class="number rank">${entry.rank ? number(entry.rank.rank) : '–'}</td>
-          <td class="moved"><${Move} key=${moves.get(id)?.number} ...${moves.get(id)} /></td>
+          ${moves && html`<td class="moved"><${Move} key=${moves.get(id)?.number} ...${moves.get(id)} /></td>`}
           <th scope="row">
             <${ParticipantName} participant=${entry.participant} board=${board.id} period=${period} />
           </th>

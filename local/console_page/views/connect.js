@@ -42,11 +42,11 @@ export function ConnectView() {
     <//>
     <${Card} title="A first request">
       <pre tabindex="0">${EXAMPLE}</pre>
-      <${Copy} text=${EXAMPLE}
-    /><//>
+      <p><${Copy} text=${EXAMPLE} /></p>
+    <//>
     <${Card} title="Live events in a terminal">
       <pre tabindex="0">${SUBSCRIBE}</pre>
-      <${Copy} text=${SUBSCRIBE}
-    /><//>
+      <p><${Copy} text=${SUBSCRIBE} /></p>
+    <//>
   </div>`;
 }
