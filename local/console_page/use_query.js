@@ -4,6 +4,8 @@ import { changes, send } from './api.js';
 import { reconnections } from './live.js';
 import { role } from './session.js';
 
+const AFTER_CHANGE_MILLISECONDS = 1_200;
+
 // Return {data, error, request, loading, reload}. Without variables nothing is loaded.
 // `every` is how often it is loaded again, in milliseconds, while the page is visible.
 export function useQuery(query, variables, { every = 0 } = {}) {
@@ -49,4 +51,22 @@ export function useQuery(query, variables, { every = 0 } = {}) {
 
   const current = state.key === key ? state : {};
   return { ...current, loading: Boolean(text) && state.key !== key, reload: load };
+}
+
+// Load again soon after `standings` changed, and no more often than that.
+export function useReloadAfter(standings, reload) {
+  const timer = useRef(null);
+  const latest = useRef(reload);
+  latest.current = reload;
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (!isFirst.current && !timer.current) {
+      timer.current = setTimeout(() => {
+        timer.current = null;
+        latest.current();
+      }, AFTER_CHANGE_MILLISECONDS);
+    }
+    isFirst.current = !standings;
+  }, [JSON.stringify(standings)]);
+  useEffect(() => () => clearTimeout(timer.current), []);
 }

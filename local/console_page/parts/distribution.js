@@ -1,18 +1,16 @@
 // How scores are spread: a chart with the rank buckets' edges and a participant's place, and the same as a table.
 import { html } from 'htm/preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { chartNumber, number, plural } from '../format.js';
 import { distribution } from '../queries.js';
-import { useQuery } from '../use_query.js';
+import { useQuery, useReloadAfter } from '../use_query.js';
 import { Card } from './card.js';
 import { Chart } from './chart.js';
 import { Empty, Loading, Problem } from './states.js';
 import { BucketName, shade } from './text.js';
 
 const EVERY = 30_000;
-const AFTER_CHANGE = 1_500; // and no more often than that
 
-// Loaded again soon after `standings` change.
 export function Distribution({ board, period, marker, standings }) {
   const query = useMemo(() => distribution(board.rankBuckets), [board.rankBuckets]);
   const { data, error, loading, request, reload } = useQuery(
@@ -20,15 +18,7 @@ export function Distribution({ board, period, marker, standings }) {
     { id: board.id, period },
     { every: EVERY },
   );
-  const pending = useRef(null);
-  useEffect(() => {
-    if (!data || pending.current) return;
-    pending.current = setTimeout(() => {
-      pending.current = null;
-      reload();
-    }, AFTER_CHANGE);
-  }, [JSON.stringify(standings)]);
-  useEffect(() => () => clearTimeout(pending.current), []);
+  useReloadAfter(standings, reload);
   const { kind, name } = board.components[0];
   const chart = useMemo(() => data && read(data.leaderboard, board), [data]);
   const [hovered, setHovered] = useState(null);
@@ -65,9 +55,8 @@ const sorted = (values, kind) =>
   values.map((value) => chartNumber(value, kind)).sort((one, other) => one - other);
 
 function read(leaderboard, { components: [{ kind }], rankBuckets }) {
-  // The outermost bins reach further than the scores do.
-  const ends = [leaderboard.best, leaderboard.worst].flatMap((score) => score?.value[0] ?? []);
-  const [low, high] = sorted(ends, kind);
+  const { best, worst } = leaderboard; // the outermost bins reach further than the scores do
+  const [low, high] = best && worst ? sorted([best.value[0], worst.value[0]], kind) : [-Infinity, Infinity];
   const bins = leaderboard.distribution.map((bin) => {
     const [from, to] = sorted([bin.from, bin.to], kind);
     return { ...bin, low: Math.max(from, low), high: Math.min(to, high) };

@@ -4,8 +4,7 @@ import { useState } from 'preact/hooks';
 import { send } from '../api.js';
 import { number, percent, readScore } from '../format.js';
 import { scoreHint } from '../operations.js';
-import { AROUND, ENTRY_AT, RANK_OF } from '../queries.js';
-import { useQuery } from '../use_query.js';
+import { ENTRY_AT, RANK_OF } from '../queries.js';
 import { Card } from './card.js';
 import { Field } from './field.js';
 import { Cost } from './requests.js';
@@ -13,9 +12,10 @@ import { StandingsTable } from './standings_table.js';
 import { Loading, Problem } from './states.js';
 import { BucketName } from './text.js';
 
-const RADIUS = 4;
+export const RADIUS = 4; // of the entries around a place
 
-export function Find({ board, period, participantId, onFound }) {
+// `around` is the query of the entries around the participant who was looked for.
+export function Find({ board, period, participantId, around, onFound }) {
   const [place, setPlace] = useState('');
   const [participant, setParticipant] = useState('');
   const [state, setState] = useState({});
@@ -59,6 +59,7 @@ export function Find({ board, period, participantId, onFound }) {
         board=${board}
         period=${period}
         participantId=${participantId}
+        query=${around}
         onPlace=${findPlace}
         onClose=${() => onFound(null)}
       />`
@@ -66,9 +67,8 @@ export function Find({ board, period, participantId, onFound }) {
   <//>`;
 }
 
-function Around({ board, period, participantId, onPlace, onClose }) {
-  const variables = { id: board.id, period, participantId, radius: RADIUS };
-  const { data, error, loading, request, reload } = useQuery(AROUND, variables, { every: 10_000 });
+function Around({ board, period, participantId, query, onPlace, onClose }) {
+  const { data, error, loading, request, reload } = query;
   if (error && !data) return html`<${Problem} error=${error} onRetry=${reload} />`;
   if (loading) return html`<${Loading} rows="9" label="Loading the entries around" />`;
   const entries = data.leaderboard.around;

@@ -9,11 +9,11 @@ import { go, link, replaceOptions } from '../router.js';
 import { useIsOperator } from '../session.js';
 import { useStore } from '../store.js';
 import { useTitle } from '../title.js';
-import { useQuery } from '../use_query.js';
+import { useQuery, useReloadAfter } from '../use_query.js';
 import { Archives } from '../parts/archives.js';
 import { Card } from '../parts/card.js';
 import { Distribution } from '../parts/distribution.js';
-import { Find } from '../parts/find.js';
+import { Find, RADIUS } from '../parts/find.js';
 import { Periods, readPeriod } from '../parts/periods.js';
 import { Cost } from '../parts/requests.js';
 import { StandingsTable, useMoves } from '../parts/standings_table.js';
@@ -91,6 +91,17 @@ function Standings({ board, period, options }) {
   const standings = data?.leaderboard;
   const entries = standings?.top;
   const moves = useMoves(entries, `${period} ${limit}`);
+  const { participant } = options;
+  const around = useQuery(
+    AROUND,
+    participant ? { id: board.id, period, participantId: participant, radius: RADIUS } : null,
+  );
+  useReloadAfter(standings, around.reload);
+  const found = around.data?.leaderboard.around?.find((entry) => entry.participant.id === participant);
+  const marker = found && {
+    at: chartNumber(found.score.value[0], board.components[0].kind),
+    label: found.participant.displayName ?? participant,
+  };
   const choose = (changed) => replaceOptions({ ...options, ...changed });
 
   let top;
@@ -105,7 +116,7 @@ function Standings({ board, period, options }) {
       entries=${entries}
       board=${board}
       period=${period}
-      highlighted=${options.participant}
+      highlighted=${participant}
       moves=${moves}
       label="Top"
     />`;
@@ -133,17 +144,13 @@ function Standings({ board, period, options }) {
         }
       <//>
       <div class="side">
-        <${Marked}
-          board=${board}
-          period=${period}
-          participantId=${options.participant}
-          standings=${standings}
-        />
+        <${Distribution} board=${board} period=${period} marker=${marker} standings=${standings} />
         <${Find}
+          around=${around}
           board=${board}
           period=${period}
-          participantId=${options.participant}
-          onFound=${(participant) => choose({ participant })}
+          participantId=${participant}
+          onFound=${(id) => choose({ participant: id })}
         />
         <${Definition} board=${board} />
       </div>
@@ -179,21 +186,6 @@ function Facts({ board, standings }) {
       <dd>${best?.rank ? ago(best.rank.asOf) : '–'}</dd>
     </div>
   </dl>`;
-}
-
-// The distribution with the participant who was looked for.
-function Marked({ board, period, participantId, standings }) {
-  const { data } = useQuery(
-    AROUND,
-    participantId ? { id: board.id, period, participantId, radius: 0 } : null,
-    { every: STANDINGS_EVERY },
-  );
-  const entry = data?.leaderboard.around?.[0];
-  const marker = entry && {
-    at: chartNumber(entry.score.value[0], board.components[0].kind),
-    label: entry.participant.displayName ?? entry.participant.id,
-  };
-  return html`<${Distribution} board=${board} period=${period} marker=${marker} standings=${standings} />`;
 }
 
 function Definition({ board }) {
