@@ -107,14 +107,14 @@ build/%/ready: requirements/%.txt
 # No lock file: it would name a registry, and the engine's checksum for one platform only. The engine is an
 # optional package: on a platform without it, npm succeeds and the stack falls back to moto.
 $(NODE_READY): package.json
-	@echo "Fetching the DynamoDB engine and GraphiQL into node_modules (once)"
+	@echo "Fetching the DynamoDB engine, GraphiQL and the console's libraries into node_modules (once)"
 	@mkdir -p node_modules
 	@npm install --no-package-lock --no-audit --no-fund --loglevel=error && touch $@ || \
-		echo "warning: npm failed; the stack runs on moto's slow server, without GraphiQL" >&2
+		echo "warning: npm failed; the stack runs on moto's slow server, without GraphiQL and the console" >&2
 
 # esbuild and Amplify need no install scripts. The browser is the system's.
 $(BROWSER_READY): tests/browser/package.json
-	@echo "Fetching Amplify for the tests in a browser into tests/browser/node_modules (once)"
+	@echo "Fetching Amplify and axe-core for the tests in a browser into tests/browser/node_modules (once)"
 	@mkdir -p $(@D)
 	@cd tests/browser && npm install --ignore-scripts --no-package-lock --no-audit --no-fund --loglevel=error && \
 		touch node_modules/ready || echo "warning: npm failed; the tests in a browser are skipped" >&2

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-# `make setup` fetches the DynamoDB engine's binary and GraphiQL's files from npm into this folder.
+# `make setup` fetches the DynamoDB engine's binary, GraphiQL and the console's libraries from npm into it.
 NODE_MODULES = Path(__file__).resolve().parent.parent / "node_modules"
 
 # The local stack's API keys. They are no secrets: it listens on the loopback interface alone.

@@ -1,13 +1,12 @@
 """`leaderboard demo`: import Formula 1 results since 1950 and show a board."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from rich.console import Console
 from rich.table import Table
 
-from core.domain.errors import LeaderboardExists
 from core.domain.model import Board
 from core.domain.periods import ALL_TIME
 from core.domain.scores import display
@@ -16,15 +15,12 @@ from core.storage.database import Meter, metered
 from local.console import progress
 from local.errors import StackError
 from local.importing import f1
-from local.importing.checkpoint import Checkpoint
+from local.importing.demo import SHOWN_YEAR, import_replay, replays
 from local.importing.report import Report
 from local.importing.rows import Row
-from local.importing.run import import_rows
 from local.stack.target import Stack, add_target, opened
 
-_SHOWN_YEAR = 2008  # decided by one point, in the last corner
 _SHOWN_ENTRIES = 12
-_WORKERS = 4
 _NEXT = """
 Try next:
   leaderboard run          and paste into GraphiQL, at the address it prints:
@@ -56,19 +52,16 @@ def run(args: argparse.Namespace) -> int:
     """
     archive = f1.load()
     years = _years(args.seasons, archive.seasons())
-    archive = archive.of(years)
-    now = datetime.now(UTC)
-    replays = [f1.season(archive, year, now) for year in years]
-    replays += [f1.fastest_laps(archive, now), f1.pit_stops(archive, now)]
+    boards = replays(archive, years, datetime.now(UTC))
     console = Console()
     with opened(args, creates=True) as stack:
         report = Report()
         with metered() as meter:
-            _import(stack, replays, report)
-        console.print(f"{len(replays)} boards: {'; '.join(report.lines())}", highlight=False, soft_wrap=True)
+            _import(stack, boards, report)
+        console.print(f"{len(boards)} boards: {'; '.join(report.lines())}", highlight=False, soft_wrap=True)
         console.print(_consumed(meter), style="dim", highlight=False)
         stack.drain()
-        shown = f"season-{_SHOWN_YEAR if _SHOWN_YEAR in years else years[-1]}"
+        shown = f"season-{SHOWN_YEAR if SHOWN_YEAR in years else years[-1]}"
         with metered() as meter:
             table = _table(stack, stack.boards.get(shown))
         console.print(table)
@@ -77,24 +70,17 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _import(stack: Stack, replays: Sequence[f1.Replay], report: Report) -> None:
+def _import(stack: Stack, boards: Sequence[f1.Replay], report: Report) -> None:
     done = 0
-    with progress("importing Formula 1", sum(len(replay.rows) for replay in replays)) as show:
+    with progress("importing Formula 1", sum(len(replay.rows) for replay in boards)) as show:
 
-        def with_progress(rows: Sequence[Row]) -> Iterator[Row]:
+        def count(_: Row) -> None:
             nonlocal done
-            for row in rows:
-                yield row
-                done += 1
-                show(done)
+            show(done)
+            done += 1
 
-        for replay in replays:
-            try:
-                board = stack.boards.create(replay.board)
-            except LeaderboardExists:
-                board = stack.boards.get(replay.board.id)
-            checkpoint = Checkpoint(stack.db, board, f1.SOURCE)
-            import_rows(stack.db, board, with_progress(replay.rows), report, checkpoint, workers=_WORKERS)
+        for replay in boards:
+            import_replay(stack.db, stack.boards, replay, report, count)
 
 
 def _table(stack: Stack, board: Board) -> Table:

@@ -27,8 +27,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser(
         "doctor",
         help="check this machine and say what to do next",
-        description="Checks Python, the DynamoDB engine, GraphiQL, Terraform, the ports and the data folder. "
-        "Exit code 1 if `leaderboard run` would fail.",
+        description="Checks Python, the DynamoDB engine, GraphiQL, the console, Terraform, the ports and the data "
+        "folder. Exit code 1 if `leaderboard run` would fail.",
     )
     parser.add_argument("--port", type=int, action="append", metavar="N", help="default: 8080 and 8443")
     parser.add_argument(
@@ -39,7 +39,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _run(args: argparse.Namespace) -> int:
-    checks = [_python(), _engine(), _graphiql(), *_tools(), *_folder_and_ports(args)]
+    checks = [_python(), _engine(), *_pages(), *_tools(), *_folder_and_ports(args)]
     print_table(args, _COLUMNS, checks)
     return 1 if any(state == _PROBLEM for _, state, _, _ in checks) else 0
 
@@ -58,16 +58,21 @@ def _engine() -> Check:
     return "DynamoDB engine", _OPTIONAL, "missing", advice
 
 
-def _graphiql() -> Check:
-    folder = NODE_MODULES / "graphiql"
-    if folder.exists():
-        return "GraphiQL", _OK, str(folder), None
-    return "GraphiQL", _OPTIONAL, "missing", "make setup; the API works without it"
+def _pages() -> Iterator[Check]:
+    for name, package in (("GraphiQL", "graphiql"), ("console", "preact")):
+        folder = NODE_MODULES / package
+        if folder.exists():
+            yield name, _OK, str(folder), None
+        else:
+            yield name, _OPTIONAL, "missing", "make setup; the API works without it"
 
 
 def _tools() -> Iterator[Check]:
     for tool, advice in (
-        ("node", "install Node.js with npm: `make setup` fetches the engine and GraphiQL with it"),
+        (
+            "node",
+            "install Node.js with npm: `make setup` fetches the engine, GraphiQL and the console with it",
+        ),
         ("terraform", "install Terraform to deploy on AWS: docs/operations.md"),
     ):
         found = shutil.which(tool)

@@ -1,4 +1,4 @@
-"""GET / and GET /health of the local stack: where everything is, and whether the engine answers."""
+"""GET / and GET /health: the console or where everything is, and whether the engine answers."""
 
 import asyncio
 import html
@@ -13,13 +13,15 @@ from starlette.routing import BaseRoute, Route
 
 from core.storage.database import Database
 from local import ADMIN_KEY, PUBLIC_KEY
+from local.server import console
 
 _HEALTH_SECONDS = 2.0
 _PAGE = """\
 <!doctype html>
 <html lang="en">
   <head><meta charset="utf-8"><title>Leaderboard</title><link rel="icon" href="data:,"></head>
-  <body><h1>Leaderboard</h1><table>{rows}</table></body>
+  <body><h1>Leaderboard</h1><table>{rows}</table>
+  <p>The console is not installed: <code>make setup</code> fetches its libraries with npm.</p></body>
 </html>
 """
 
@@ -28,6 +30,7 @@ def routes(db: Database, url: str) -> list[BaseRoute]:
     """Return the routes of both paths; `url` is GraphQL's."""
     origin = url.removesuffix("/graphql")
     places = {
+        "console": f"{origin}/ (in a browser)",
         "graphql": f"{url} (POST; subscriptions by WebSocket)",
         "graphiql": f"{url} (in a browser)",
         "health": f"{origin}/health",
@@ -40,8 +43,8 @@ def routes(db: Database, url: str) -> list[BaseRoute]:
 
     def home(request: Request) -> Response:
         if "text/html" in request.headers.get("accept", ""):
-            return HTMLResponse(_PAGE.format(rows="".join(_rows(places))))
-        return JSONResponse(places)
+            return console.page() or HTMLResponse(_PAGE.format(rows="".join(_rows(places))))
+        return JSONResponse(places, headers={"Vary": "Accept"})
 
     async def health(_: Request) -> Response:
         try:

@@ -18,7 +18,7 @@ from core.storage.database import Database
 from core.storage.tables import create_tables
 from local import ADMIN_KEY, PUBLIC_KEY
 from local.errors import StackError
-from local.server import graphiql, home, maintenance, sockets, tokens, web
+from local.server import console, graphiql, home, maintenance, sockets, tokens, web
 from local.server.gate import Gate
 from local.server.notifier import Notifier
 from local.server.signed import LocalCredentials
@@ -77,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
         app.add_middleware(Gate, origins=args.allow_origin)
         app.router.routes[:0] = [
             *home.routes(db, running.url),
+            *console.routes(backend),
             *graphiql.routes(),
             *sockets.routes(backend),
         ]
@@ -97,8 +98,13 @@ def _run(server: web.Server, listener: socket.socket, engine: subprocess.Popen[b
 
 
 def _publish(hub: Hub, publisher: Publisher, events: Sequence[Event]) -> Published:
-    """Publish as on AWS, but only while somebody subscribes: an import's events would keep a laptop busy."""
-    return publisher.publish(events) if hub.count() else Published(done=events)
+    """Publish as on AWS, but only of followed boards: an import's events would keep a laptop busy."""
+    followed: list[Event] = []
+    others: list[Event] = []
+    for event in events:
+        (followed if hub.is_given("leaderboard_id", event.board.id) else others).append(event)
+    published = publisher.publish(followed) if followed else Published()
+    return Published(done=[*published.done, *others], uncertain=published.uncertain)
 
 
 @contextlib.contextmanager
@@ -141,6 +147,7 @@ def _welcome(running: RunningStack, data: str, tls_port: int | None, certificate
         f"           https://localhost:{tls_port}/graphql  (certificate: {certificate})\n" if tls_port else ""
     )
     return (
+        f"Console    {running.url.removesuffix('/graphql')}/  (in a browser)\n"
         f"GraphQL    {running.url}  (POST; subscriptions by WebSocket; in a browser: GraphiQL)\n{tls}"
         f"Keys       x-api-key: {ADMIN_KEY}   everything\n"
         f"           x-api-key: {PUBLIC_KEY}  what public clients may do\n"

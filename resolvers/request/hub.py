@@ -5,7 +5,7 @@ name. An omitted argument matches everything, null only null.
 """
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, Self, TypeVar
 
@@ -77,6 +77,7 @@ class Hub:
     def __init__(self) -> None:
         self._by_names: defaultdict[tuple[type, _Names], _ByValues] = defaultdict(dict)
         self._all: set[Events[Any]] = set()
+        self._given: Counter[tuple[str, object]] = Counter()  # arguments, by how many subscriptions have them
 
     def subscribe(self, kind: type[T], arguments: Mapping[str, object], reader: Reader) -> Events[T]:
         """Subscribe to the events of a kind whose fields equal the arguments, from now on."""
@@ -85,7 +86,12 @@ class Hub:
         by_values = self._by_names[kind, names]
 
         def leave(events: Events[T]) -> None:
-            self._all.discard(events)
+            if events in self._all:
+                self._all.remove(events)
+                for argument in arguments.items():
+                    self._given[argument] -= 1
+                    if not self._given[argument]:
+                        del self._given[argument]
             same = by_values.get(values, set())
             same.discard(events)
             if not same:
@@ -93,6 +99,7 @@ class Hub:
 
         events = Events[T](reader, leave)
         self._all.add(events)
+        self._given.update(arguments.items())
         by_values.setdefault(values, set()).add(events)
         return events
 
@@ -103,6 +110,10 @@ class Hub:
                 values = tuple(getattr(event, name) for name in names)
                 for events in by_values.get(values, ()):
                     events.put(event)
+
+    def is_given(self, name: str, value: object) -> bool:
+        """Return whether a subscription was given an argument with this value; any thread may call this."""
+        return self._given[name, value] > 0
 
     def count(self) -> int:
         """Return the number of subscriptions; any thread may call this."""

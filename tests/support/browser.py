@@ -1,4 +1,4 @@
-"""A headless Chromium with a page of Amplify, controlled over the DevTools protocol."""
+"""A headless Chromium, controlled over the DevTools protocol; and a page of Amplify in it."""
 
 import json
 import os
@@ -30,14 +30,14 @@ _FLAGS = (
 )
 
 
-def find() -> str:
-    """Return the browser's command. If something is missing, skip the test, or fail it in CI."""
+def find(package: Path = ESBUILD, name: str = "Amplify and esbuild") -> str:
+    """Return the browser's command. If it or a file from npm is missing, skip the test, or fail it in CI."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     missing = []
     if found is None:
         missing.append("Chromium (Debian: apt-get install chromium)")
-    if not ESBUILD.exists():
-        missing.append("Amplify and esbuild from npm (make setup-dev)")
+    if not package.exists():
+        missing.append(f"{name} from npm (make setup-dev)")
     if missing:
         message = "the tests in a browser need " + " and ".join(missing)
         if os.environ.get("CI") == "true":
@@ -96,15 +96,20 @@ class Page:
         self._connection.send(json.dumps({"id": self._last, "method": method, "params": params}))
         while True:
             message = json.loads(self._connection.recv(timeout=60))
-            if message.get("id") == self._last:
+            if "id" not in message:
+                self._notice(message)
+            elif message["id"] == self._last:
                 assert "error" not in message, message
                 result: dict[str, Any] = message["result"]
                 return result
 
+    def _notice(self, event: dict[str, Any]) -> None:
+        """Take an event of the DevTools protocol."""
+
 
 @contextmanager
-def opened(command: str, script: str, folder: Path) -> Iterator[Page]:
-    """Open the browser with an empty page and run a script in it."""
+def started(command: str, folder: Path) -> Iterator[str]:
+    """Start the browser with an empty page; yield the address of its DevTools."""
     process = subprocess.Popen(
         [command, *_FLAGS, f"--user-data-dir={folder}", "about:blank"],
         stdout=subprocess.DEVNULL,
@@ -117,13 +122,19 @@ def opened(command: str, script: str, folder: Path) -> Iterator[Page]:
             assert process.poll() is None, "the browser ended"
             assert time.monotonic() - start < 60, "the browser did not start"
             time.sleep(0.02)
-        port = port_file.read_text().split()[0]
-        pages = httpx.get(f"http://127.0.0.1:{port}/json/list").json()
+        yield f"http://127.0.0.1:{port_file.read_text().split()[0]}"
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+@contextmanager
+def opened(command: str, script: str, folder: Path) -> Iterator[Page]:
+    """Open the browser with an empty page and run a script in it."""
+    with started(command, folder) as devtools:
+        pages = httpx.get(f"{devtools}/json/list").json()
         (url,) = [page["webSocketDebuggerUrl"] for page in pages if page["type"] == "page"]
         with connect(url, max_size=None) as connection:
             page = Page(connection)
             page.evaluate(script)
             yield page
-    finally:
-        process.terminate()
-        process.wait(timeout=30)

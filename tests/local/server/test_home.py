@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -9,7 +10,7 @@ import pytest
 from starlette.applications import Starlette
 
 from core.storage.database import Database
-from local.server import home
+from local.server import console, home
 from local.stack.engine import free_port
 from local.stack.roles import ActingAs
 from local.stack.target import connect_local
@@ -36,8 +37,15 @@ def test_the_first_page_says_where_everything_is(db: Database) -> None:
     assert all(
         word in text for word in ("local-admin", "local-public", "leaderboard token", "/health", "docs/")
     )
+
+
+def test_without_the_consoles_libraries_a_browser_gets_a_table(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "_PACKAGES", {"preact.js": tmp_path / "missing"})
     page = get(db, "/", "text/html,*/*")
     assert page.headers["content-type"].startswith("text/html")
+    assert "make setup" in page.text
     assert f'<a href="{URL}">' in page.text
     assert "local-admin" in page.text
 
