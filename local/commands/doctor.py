@@ -27,8 +27,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser(
         "doctor",
         help="check this machine and say what to do next",
-        description="Checks Python, the DynamoDB engine, GraphiQL, the console, Terraform, the ports and the data "
-        "folder. Exit code 1 if `leaderboard run` would fail.",
+        description="Checks Python, the DynamoDB engine, GraphiQL, the console, Terraform, the ports and the "
+        "data folder. Exit code 1 if `leaderboard run` would fail.",
     )
     parser.add_argument("--port", type=int, action="append", metavar="N", help="default: 8080 and 8443")
     parser.add_argument(

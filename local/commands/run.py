@@ -12,8 +12,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser(
         "run",
         help="run the whole stack on this machine",
-        description="Runs the DynamoDB engine, the GraphQL server with the console and GraphiQL, and the stream "
-        "reader until Ctrl-C, and prints their addresses. The data is kept for the next run.",
+        description="Runs the DynamoDB engine, the GraphQL server with the console and GraphiQL, and the "
+        "stream reader until Ctrl-C, and prints their addresses. The data is kept for the next run.",
     )
     parser.add_argument("--port", type=_port, default=8080, metavar="N", help="GraphQL's port; default: 8080")
     parser.add_argument(

@@ -12,7 +12,7 @@ export const changes = new Store(0); // grows with each mutation: what is shown 
 let count = 0;
 
 // `type` is the API's errorType, or Unreachable if there was no answer.
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(type, message, request) {
     super(message);
     this.type = type;

@@ -16,7 +16,6 @@ const STEPS = [
 ];
 
 export const number = (value) => numbers.format(value);
-export const shortNumber = (value) => short.format(value);
 export const unitCount = (value) => units.format(value);
 export const time = (date) => clock.format(new Date(date));
 export const dateTime = (date) => minutes.format(new Date(date));

@@ -74,7 +74,7 @@ def _policy(text: str) -> str:
     digest = hashlib.sha256(import_map[1].encode() if import_map else b"").digest()
     return (
         f"default-src 'none'; script-src 'self' 'sha256-{base64.b64encode(digest).decode()}'; "
-        "style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "style-src 'self'; img-src 'self'; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -132,6 +133,11 @@ def test_a_first_start_is_one_click_from_a_board_that_moves(tmp_path: Path, page
         page.show("about:blank")
 
 
+def test_another_origins_page_cannot_load_the_demo(server: Server) -> None:
+    headers = {"x-api-key": "local-admin", "origin": "https://evil.example"}
+    assert httpx.post(f"{server.url}console/demo", headers=headers).status_code == 403
+
+
 def test_two_windows_see_each_others_changes_within_two_seconds(
     server: Server, page: Window, devtools: str, record_property: Callable[[str, object], None]
 ) -> None:
@@ -141,7 +147,9 @@ def test_two_windows_see_each_others_changes_within_two_seconds(
         for each in (page, other):
             each.show(board(server, "race"))
             each.until(f"{TOP}.join() === 'ann,bob'")
-        for each, watcher, who, score in ((page, other, "bob", 6), (other, page, "ann", 7)):
+        delays = []
+        changes = ((page, other, "bob"), (other, page, "ann"), (page, other, "bob"))
+        for score, (each, watcher, who) in enumerate(changes, start=6):
             each.click("Submit score")
             each.until("document.activeElement.name === 'participantId'")
             each.type(who)
@@ -149,10 +157,12 @@ def test_two_windows_see_each_others_changes_within_two_seconds(
             each.type(str(score))
             each.press("Enter")
             start = time.monotonic()
-            watcher.until(f"{TOP}[0] === '{who}'", 2)
-            record_property("seconds until the other window shows it", time.monotonic() - start)
-            watcher.until("document.querySelector('.move.up')?.textContent.includes('up 1')", 2)
+            watcher.until(f"{TOP}[0] === '{who}'")
+            delays.append(time.monotonic() - start)
+            watcher.until("document.querySelector('.move.up')?.textContent.includes('up 1')")
             each.until("!document.querySelector('dialog')")
+        record_property("seconds until the other window shows it", str(delays))
+        assert statistics.median(delays) < 2
         assert other.complaints == []
 
 

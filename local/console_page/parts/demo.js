@@ -5,6 +5,7 @@ import { percent } from '../format.js';
 import { go } from '../router.js';
 import { apiKey, useIsOperator } from '../session.js';
 import { Store, useStore } from '../store.js';
+import { Card } from './card.js';
 import { say } from './toasts.js';
 
 const POLL_MILLISECONDS = 500;
@@ -54,6 +55,19 @@ export function DemoButton() {
   return html`<button type="button" class="button primary" disabled=${running} onClick=${start}>
     ${running ? 'Loading the demo…' : 'Load the Formula 1 demo'}
   </button>`;
+}
+
+export function DemoCard() {
+  const state = useStore(demo);
+  const isOperator = useIsOperator();
+  if (!isOperator || !state) return null;
+  return html`<${Card} title="Formula 1 demo">
+    <p class="muted">
+      A board for each season since 1950, one of fastest laps, one of pit stops. What is there already is not
+      imported again, so an interrupted import resumes.
+    </p>
+    <p><${DemoButton} /></p>
+  <//>`;
 }
 
 export function DemoProgress() {

@@ -7,6 +7,7 @@ import { useStore } from '../store.js';
 import { Copy } from './copy.js';
 import { Field } from './field.js';
 import { Problem } from './states.js';
+import { costText } from './requests.js';
 import { say } from './toasts.js';
 
 export function OperationDialog() {
@@ -30,12 +31,13 @@ function Form({ operation }) {
     return () => opener?.isConnected && opener.focus();
   }, []);
 
+  const variables = JSON.stringify(operation.variables(values), null, 2);
   const submit = async (event) => {
     event.preventDefault();
     setState({ busy: true, error: null });
     try {
-      const { data } = await send(mutation, operation.variables(values));
-      say(operation.done(data));
+      const { data, request } = await send(mutation, operation.variables(values));
+      say(`${operation.done(data)} ${costText(request)}.`);
       close();
       operation.whenDone?.();
     } catch (error) {
@@ -71,7 +73,11 @@ function Form({ operation }) {
       <details class="graphql">
         <summary>GraphQL</summary>
         <pre tabindex="0">${mutation}</pre>
-        <${Copy} text=${mutation} label="Copy GraphQL" />
+        <pre tabindex="0">${variables}</pre>
+        <p class="row">
+          <${Copy} text=${mutation} label="Copy GraphQL" />
+          <${Copy} text=${variables} label="Copy variables" />
+        </p>
       </details>
       <p class="row end">
         <button type="button" class="button" onClick=${() => dialog.current.close()}>Cancel</button>

@@ -11,11 +11,11 @@ import { Copy } from './copy.js';
 const NO_PANEL = { open: false, number: null };
 const panel = new Store(NO_PANEL);
 
-export const togglePanel = () => panel.set(panel.value.open ? NO_PANEL : { open: true, number: null });
+const togglePanel = () => panel.set(panel.value.open ? NO_PANEL : { open: true, number: null });
 
 const totalUnits = ({ readUnits, writeUnits }) => readUnits + writeUnits;
 
-function costText({ consumed, milliseconds }) {
+export function costText({ consumed, milliseconds }) {
   const took = `${Math.max(1, Math.round(milliseconds))} ms`;
   if (!consumed) return took;
   const count = totalUnits(consumed);

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { endpoint, graphiqlUrl, keys, placesUrl } from '../config.js';
 import { useTitle } from '../title.js';
 import { Card } from '../parts/card.js';
+import { DemoCard } from '../parts/demo.js';
 import { Copy } from '../parts/copy.js';
 import { Loading, Problem } from '../parts/states.js';
 
@@ -40,6 +41,7 @@ export function ConnectView() {
         </dl>`
       }
     <//>
+    <${DemoCard} />
     <${Card} title="A first request">
       <pre tabindex="0">${EXAMPLE}</pre>
       <p><${Copy} text=${EXAMPLE} /></p>
