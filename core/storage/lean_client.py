@@ -50,7 +50,7 @@ class LeanClient:
 
     def __init__(self, client: Any, credentials: "Credentials | None", connections: Connections) -> None:
         service = client.meta.service_model
-        self._client = client
+        self.boto3_client = client
         self._credentials = credentials
         self._connections = connections
         self._parser = create_parser(service.protocol)
@@ -59,10 +59,10 @@ class LeanClient:
             setattr(self, method, partial(self._call, service.operation_model(operation)))
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
+        return getattr(self.boto3_client, name)
 
     def _call(self, model: "OperationModel", /, **params: Any) -> dict[str, Any]:
-        emit = self._client.meta.events.emit
+        emit = self.boto3_client.meta.events.emit
         context: dict[str, Any] = {}
         emit(f"before-parameter-build.dynamodb.{model.name}", params=params, model=model, context=context)
         request = {"headers": dict(self._unsigned), "body": encode(params), "context": context}
@@ -71,7 +71,7 @@ class LeanClient:
         event = f"after-call.dynamodb.{model.name}"
         emit(event, http_response=answer, parsed=parsed, model=model, context=context)
         if answer.status_code >= HTTPStatus.MULTIPLE_CHOICES:
-            raise self._client.exceptions.from_code(parsed["Error"]["Code"])(parsed, model.name)
+            raise self.boto3_client.exceptions.from_code(parsed["Error"]["Code"])(parsed, model.name)
         return parsed
 
     def _send(self, model: "OperationModel", request: dict[str, Any]) -> Response:
@@ -87,7 +87,7 @@ class LeanClient:
                     break
             except (UnreachableError, HTTPClientError) as error:
                 failure = error
-            waits = self._client.meta.events.emit(
+            waits = self.boto3_client.meta.events.emit(
                 f"needs-retry.dynamodb.{model.name}",
                 response=response,
                 endpoint=None,
@@ -132,7 +132,7 @@ class LeanClient:
         # The attributes of an AWSRequest that the signer reads: to make one takes as long as to sign it.
         request: Any = SimpleNamespace(
             method="POST",
-            url=self._client.meta.endpoint_url,
+            url=self.boto3_client.meta.endpoint_url,
             params={},
             headers=headers,
             body=body,
@@ -140,7 +140,7 @@ class LeanClient:
         )
         # Each time, since they may have been renewed.
         credentials: Any = self._credentials and self._credentials.get_frozen_credentials()
-        SigV4Auth(credentials, service.signing_name, self._client.meta.region_name).add_auth(request)
+        SigV4Auth(credentials, service.signing_name, self.boto3_client.meta.region_name).add_auth(request)
         return dict(headers.items())
 
 
