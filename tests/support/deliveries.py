@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 from core.storage.database import Database
 from core.stream import process
 from local.stack.stream_reader import connect_streams
-from tests.support.interleaving import Killed, Process, World
 from tests.support.bare import BareClient
+from tests.support.interleaving import Killed, Process, World
 
 if TYPE_CHECKING:
     import random
