@@ -109,7 +109,7 @@ class LeanClient:
         signed = self._signed_headers(model, request["body"])
         answer = self._connections.send({**request["headers"], **signed}, request["body"])
         if answer.is_sound:
-            return answer, {**decode(answer.content), "ResponseMetadata": _metadata(answer)}
+            return answer, {**decode(answer.content), "ResponseMetadata": _about(answer)}
         response = {
             "status_code": answer.status_code,
             "headers": answer.headers,
@@ -127,8 +127,8 @@ class LeanClient:
         service = model.service_model
         headers = HTTPHeaders()
         headers["Host"] = self._connections.host
-        headers["Content-Type"] = f"application/x-amz-json-{service.metadata['jsonVersion']}"
-        headers["X-Amz-Target"] = f"{service.metadata['targetPrefix']}.{model.name}"
+        headers["Content-Type"] = "application/x-amz-json-1.0"
+        headers["X-Amz-Target"] = f"DynamoDB_20120810.{model.name}"
         # The attributes of an AWSRequest that the signer reads: to make one takes as long as to sign it.
         request: Any = SimpleNamespace(
             method="POST",
@@ -144,9 +144,9 @@ class LeanClient:
         return dict(headers.items())
 
 
-def _metadata(answer: Answer) -> dict[str, Any]:
+def _about(answer: Answer) -> dict[str, Any]:
     headers = {name.lower(): value for name, value in answer.headers.items()}
-    metadata = {"HTTPStatusCode": answer.status_code, "HTTPHeaders": headers}
+    about = {"HTTPStatusCode": answer.status_code, "HTTPHeaders": headers}
     if "x-amzn-requestid" in headers:
-        metadata["RequestId"] = headers["x-amzn-requestid"]
-    return metadata
+        about["RequestId"] = headers["x-amzn-requestid"]
+    return about
