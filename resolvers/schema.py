@@ -27,12 +27,12 @@ from graphql import (
 )
 from strawberry.extensions import MaxTokensLimiter, ParserCache, ValidationCache
 from strawberry.schema.config import StrawberryConfig
-from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 from strawberry.types import ExecutionContext
 
 from resolvers.consumption import Consumption
 from resolvers.directives import EVERYONE
 from resolvers.mutations import Mutation
+from resolvers.plain_fields import PlainFields
 from resolvers.queries import Query
 from resolvers.query_limits import MAX_TOKENS, QueryLimits
 from resolvers.request.errors import ErrorsOverSockets, log_unexpected
@@ -43,8 +43,8 @@ _CACHED_QUERIES = 64  # of up to a megabyte each
 _WIDTH = 100  # of descriptions in schema.graphql
 
 
-class _Execution(StrawberryGraphQLCoreExecutionContext):
-    """Strawberry's executor without graphql-core 3.3's leak in subscriptions.
+class _Execution(PlainFields):
+    """The executor of plain fields without graphql-core 3.3's leak in subscriptions.
 
     graphql-core keeps the fields that it collected for each event until the subscription ends.
     """
