@@ -40,11 +40,11 @@ from core.storage.database import Database, metered
 from resolvers.appsync_source import SOURCE_FIELD, Sources, pack_entry, write_json
 from resolvers.consumption import budget_of
 from resolvers.mutations import Mutation
-from resolvers.plain_fields import READS, PlainFields
 from resolvers.queries import Query
 from resolvers.request.auth import Caller, Role
 from resolvers.request.context import Context
 from resolvers.request.errors import describe, describe_exception, log_unexpected
+from resolvers.request.plain_fields import READS, PlainFields
 from resolvers.request.scalars import AWSJSON, SCALARS
 from resolvers.subscriptions import admit
 
@@ -80,7 +80,7 @@ async def _answer_all(
     db: Database, boards: Boards, calls: Sequence[Call], callers: Sequence[Caller]
 ) -> list[Envelope]:
     contexts = {caller: Context(db=db, boards=boards, caller=caller) for caller in callers}
-    sources = await asyncio.to_thread(Sources.read, boards, calls)
+    sources = await Sources.read(boards, calls)
     alike: defaultdict[object, list[int]] = defaultdict(list)
     for index, (caller, call) in enumerate(zip(callers, calls, strict=True)):
         info = call["info"]

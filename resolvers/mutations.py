@@ -171,7 +171,7 @@ class Mutation:
     ) -> Entry:
         """Change a participant's entries."""
         context = info.context
-        board = await run_operation(context.boards.get, changes.leaderboard_id)
+        board = await context.board(changes.leaderboard_id)
         entry = await run_operation(
             texts.update_entry,
             context.db,
@@ -196,7 +196,7 @@ class Mutation:
     ) -> Entry | None:
         """Remove a participant's entries."""
         context = info.context
-        board = await run_operation(context.boards.get, leaderboard_id)
+        board = await context.board(leaderboard_id)
         audit = context.audit(given(reason))
         entry = await run_operation(moderate.remove_entry, context.db, board, participant_id, audit)
         return Entry.of(entry, standing=False) if entry else None
@@ -215,7 +215,7 @@ class Mutation:
     ) -> Entry:
         """Hide a participant's entries."""
         context = info.context
-        board = await run_operation(context.boards.get, leaderboard_id)
+        board = await context.board(leaderboard_id)
         audit = context.audit(given(reason))
         entry = await run_operation(moderate.hide_entry, context.db, board, participant_id, audit)
         return Entry.of(entry)
@@ -229,7 +229,7 @@ class Mutation:
     ) -> Entry:
         """Restore a participant's entries."""
         context = info.context
-        board = await run_operation(context.boards.get, leaderboard_id)
+        board = await context.board(leaderboard_id)
         audit = context.audit(given(reason))
         entry = await run_operation(moderate.restore_entry, context.db, board, participant_id, audit)
         return Entry.of(entry)
@@ -248,7 +248,7 @@ class Mutation:
     ) -> list[Entry]:
         """Correct a participant's entries."""
         context = info.context
-        board = await run_operation(context.boards.get, correction.leaderboard_id)
+        board = await context.board(correction.leaderboard_id)
         entries = await run_operation(
             correct.correct_entry,
             context.db,
@@ -299,7 +299,7 @@ class Mutation:
     ) -> Archive:
         """Write an archive, or its beginning."""
         context = info.context
-        board = await run_operation(context.boards.get, leaderboard_id)
+        board = await context.board(leaderboard_id)
         key = resolve_period(board, given(period), context.now())
         name = await run_operation(begin_archive, context.db, board, key, context.now(), limit=given(limit))
         archive = await run_operation(write_archive, context.db, name, _ARCHIVE_SECONDS)

@@ -32,10 +32,10 @@ from strawberry.types import ExecutionContext
 from resolvers.consumption import Consumption
 from resolvers.directives import EVERYONE
 from resolvers.mutations import Mutation
-from resolvers.plain_fields import PlainFields
 from resolvers.queries import Query
 from resolvers.query_limits import MAX_TOKENS, QueryLimits
 from resolvers.request.errors import ErrorsOverSockets, log_unexpected
+from resolvers.request.plain_fields import PlainFields
 from resolvers.request.scalars import SCALARS
 from resolvers.subscriptions import Subscription, SubscriptionsBySocket
 
