@@ -84,7 +84,7 @@ async def _answer_all(
     alike: defaultdict[object, list[int]] = defaultdict(list)
     for index, (caller, call) in enumerate(zip(callers, calls, strict=True)):
         info = call["info"]
-        arguments = json.dumps(call.get("arguments"), sort_keys=True)
+        arguments = repr(call.get("arguments"))
         # A field of a root is called once for each time that it is asked for.
         once = index if info["parentTypeName"] in _ROOTS else None
         alike[caller, info["parentTypeName"], info["fieldName"], _unselected(call), arguments, once].append(

@@ -12,9 +12,10 @@ from contextlib import suppress
 from functools import partial
 from inspect import isawaitable
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from graphql import (
+    Executor,
     GraphQLField,
     GraphQLObjectType,
     OperationType,
@@ -60,6 +61,16 @@ class PlainFields(StrawberryGraphQLCoreExecutionContext):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._forget()
+
+    def build_per_event_executor(self, payload: object) -> Executor[Any]:
+        """Return the executor of a subscription's event; none of what it keeps outlives the event."""
+        executor: Any = super().build_per_event_executor(payload)
+        executor._forget()
+        return cast("PlainFields", executor)
+
+    def _forget(self) -> None:
+        self._relevant_sub_fields = {}  # graphql-core's own, which it keeps until the subscription ends
         # By type and list of nodes. Lists and objects are kept, so that no other can get their ids.
         self._selections: dict[tuple[object, int], tuple[Details, _Selection]] = {}
         self._fields: dict[tuple[object, int], tuple[Details, Write | None]] = {}
