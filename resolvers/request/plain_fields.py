@@ -2,8 +2,8 @@
 
 graphql-core makes much of a field: its path, its info, its resolver, and whether any result is awaitable. A
 page of entries with their ranks has thousands of fields, nearly all of them plain. So what is selected of an
-object is turned into one function, once a request, if all of it is plain. A field with a `PREFETCH` is plain
-once it has been fetched for all objects of a list.
+object is turned into one function, once a request, if all of it is plain. A field that is `prefetched_by` a
+function is plain once it has been fetched for all objects of a list.
 """
 
 import asyncio
@@ -12,10 +12,11 @@ from contextlib import suppress
 from functools import partial
 from inspect import isawaitable
 from operator import attrgetter
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from graphql import (
     Executor,
+    GraphQLError,
     GraphQLField,
     GraphQLObjectType,
     OperationType,
@@ -28,11 +29,11 @@ from graphql import (
 )
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
-PREFETCH = "prefetch"  # in a Strawberry field's metadata: a Prefetch
 READS = "reads"  # in the extensions of a field that is no attribute: a function of the object
 _DEFINITION = "strawberry-definition"
 
 Write = Callable[[Any], Any]  # returns a value as the response has it
+Resolver = TypeVar("Resolver", bound=Callable[..., Any])
 Details = Any  # graphql-core's list of a field's nodes
 
 
@@ -49,6 +50,16 @@ class Asked(NamedTuple):
 Prefetch = Callable[[Sequence[Any], Asked], Awaitable[Sequence[Any]]]
 
 
+def prefetched_by(prefetch: Prefetch) -> Callable[[Resolver], Resolver]:
+    """Mark a resolver of a Strawberry field; it still serves where other fields are not plain."""
+
+    def mark(resolver: Resolver) -> Resolver:
+        resolver.prefetch = prefetch  # type: ignore[attr-defined]
+        return resolver
+
+    return mark
+
+
 class _Selection(NamedTuple):
     """What is selected of an object: how it is written if all of it is plain, and what is fetched before."""
 
@@ -57,7 +68,10 @@ class _Selection(NamedTuple):
 
 
 class PlainFields(StrawberryGraphQLCoreExecutionContext):
-    """Strawberry's executor; graphql-core is left what is not plain, and what fails, for its error."""
+    """Strawberry's executor; graphql-core is left what is not plain, and what fails, for its error.
+
+    Extensions that hook each field's `resolve` would not see plain ones.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -176,7 +190,10 @@ class PlainFields(StrawberryGraphQLCoreExecutionContext):
             field = of_type.fields.get(of_field[0].node.name.value)
             prefetch = field and _prefetch(field)
             if field and prefetch:
-                ahead.append((of_field, prefetch, self._asked(field, of_field)))
+                try:
+                    ahead.append((of_field, prefetch, self._asked(field, of_field)))
+                except GraphQLError:  # an argument's, which is the field's own
+                    return _Selection()
         return _Selection(lambda source: {name: write(source) for name, write in writes.items()}, ahead)
 
     def _asked(self, field: GraphQLField, details: Details) -> Asked:
@@ -228,7 +245,8 @@ class PlainFields(StrawberryGraphQLCoreExecutionContext):
 
 def _prefetch(field: GraphQLField) -> Prefetch | None:
     definition = field.extensions.get(_DEFINITION)
-    return definition.metadata.get(PREFETCH) if definition else None
+    resolver = definition and definition.base_resolver
+    return getattr(resolver.wrapped_func, "prefetch", None) if resolver else None
 
 
 def _reader(field: GraphQLField) -> Write | None:

@@ -12,7 +12,7 @@ from core.domain import model
 from core.ranking import queries
 from resolvers.request.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
 from resolvers.request.context import Info
-from resolvers.request.plain_fields import PREFETCH, Asked
+from resolvers.request.plain_fields import Asked, prefetched_by
 from resolvers.request.rank_loader import RankRequest
 from resolvers.request.scalars import AWSJSON
 from resolvers.request.selection import in_query, is_selected
@@ -94,8 +94,8 @@ class Entry:
     @strawberry.field(
         description="The rank on the whole board, in an archive the rank at that time; null if the entry is "
         "hidden or was removed.",
-        metadata={PREFETCH: _ranks},
     )
+    @prefetched_by(_ranks)
     async def rank(
         self,
         info: Info,

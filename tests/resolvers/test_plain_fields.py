@@ -10,7 +10,7 @@ import strawberry
 from graphql import parse
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
-from resolvers.request.plain_fields import PREFETCH, Asked, PlainFields
+from resolvers.request.plain_fields import Asked, PlainFields, prefetched_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,8 @@ class Outer:
     def method(self) -> str:
         return f"method of {self.name}"
 
-    @strawberry.field(metadata={PREFETCH: double})
+    @strawberry.field
+    @prefetched_by(double)
     async def doubled(
         self, info: strawberry.Info, by: Annotated[int, strawberry.argument(description="x")] = 2
     ) -> Inner | None:
@@ -125,6 +126,8 @@ QUERIES = [
     "{ many { name method doubled { number } } }",
     "{ many { three: doubled(by: 3) { number } four: doubled(by: 4) { number } } }",
     "query ($by: Int! = 5) { holes { doubled(by: $by) { number } } }",
+    "query ($by: Int) { many { name doubled(by: $by) { number } } }",
+    "query ($by: Int = 5) { many { name doubled(by: $by) { number } } }",
     "{ one { nothing } }",
 ]
 
