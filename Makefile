@@ -19,7 +19,7 @@ CHECKOV_READY := build/checkov/ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run demo test test-thorough bench lint infra-test package e2e cold-start schema requirements clean
+.PHONY: help setup setup-dev run demo test test-thorough bench bench-cpu lint infra-test package e2e cold-start schema requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,10 @@ test-thorough: setup-dev ## run the tests that `make test` leaves out because th
 
 bench: setup-dev ## measure what reads and writes cost, into docs/capacity.md: hours (ARGS="--quick": a minute)
 	$(BIN)/python -m bench.capacity $(ARGS)
+
+bench-cpu: setup-dev ## measure the CPU of requests to DynamoDB and of GraphQL (docs/benchmarks.md)
+	$(BIN)/python -m bench.cpu clients $(ARGS)
+	$(BIN)/python -m bench.cpu graphql $(ARGS)
 
 lint: setup-dev ## check style, types on each Python, layers, and that schema.graphql is up to date
 	$(BIN)/ruff check .

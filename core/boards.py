@@ -109,6 +109,11 @@ class Boards:
                 self._remember(board)
         return board if board and board.generation == generation and self._is_visible(board) else None
 
+    def are_cached(self, board_ids: Iterable[str]) -> bool:
+        """Return whether these boards can be read without a request."""
+        now = time.monotonic()
+        return all(self._cache.get(board_id, (0.0,))[0] > now for board_id in board_ids)
+
     def get_many(self, board_ids: Iterable[str]) -> dict[str, Board]:
         """Read boards by id, leaving out those that do not exist: half a read unit for each not cached.
 

@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -109,7 +109,7 @@ def _count(db: Database, boards: Boards, shard_id: str, standings: str, changes:
     if board is None or is_expired(board, period, datetime.now(UTC)):
         return False
     own = partial(without_foreign_shard, board)
-    changes = [replace(change, old=own(change.old), new=own(change.new)) for change in changes]
+    changes = [change.with_images(own(change.old), own(change.new)) for change in changes]
     calls: list[Callable[[], bool | None]] = [
         partial(record_movers, db, shard_id, board, standings, changes),
         partial(update_top, db, shard_id, board, standings, changes),

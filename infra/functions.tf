@@ -72,9 +72,10 @@ resource "aws_lambda_function" "function" {
 
   environment {
     variables = merge(lookup(local.environments, each.key, {}), {
-      LEADERBOARD_NAME_PREFIX = var.name_prefix
-      LEADERBOARD_TRACING     = tostring(var.tracing)
-      LEADERBOARD_RETENTION   = jsonencode(var.retention)
+      LEADERBOARD_NAME_PREFIX     = var.name_prefix
+      LEADERBOARD_TRACING         = tostring(var.tracing)
+      LEADERBOARD_RETENTION       = jsonencode(var.retention)
+      LEADERBOARD_DYNAMODB_CLIENT = var.dynamodb_client
     })
   }
 

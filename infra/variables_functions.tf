@@ -100,6 +100,17 @@ variable "log_retention_days" {
   }
 }
 
+variable "dynamodb_client" {
+  description = "How the functions make requests to DynamoDB: lean, for a third of boto3's CPU, or boto3."
+  type        = string
+  default     = "lean"
+
+  validation {
+    condition     = contains(["lean", "boto3"], var.dynamodb_client)
+    error_message = "dynamodb_client: lean or boto3."
+  }
+}
+
 variable "tracing" {
   description = "Whether X-Ray traces the API and the functions."
   type        = bool

@@ -9,8 +9,10 @@ the publish mutations need no call.
 
 import asyncio
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,9 @@ import strawberry
 from graphql import (
     DocumentNode,
     ExecutionResult,
+    GraphQLError,
     GraphQLField,
+    GraphQLList,
     GraphQLObjectType,
     GraphQLSchema,
     GraphQLString,
@@ -40,6 +44,7 @@ from resolvers.queries import Query
 from resolvers.request.auth import Caller, Role
 from resolvers.request.context import Context
 from resolvers.request.errors import describe, describe_exception, log_unexpected
+from resolvers.request.plain_fields import READS, PlainFields
 from resolvers.request.scalars import AWSJSON, SCALARS
 from resolvers.subscriptions import admit
 
@@ -50,6 +55,9 @@ FIELDS: Mapping[str, Mapping[str, int]] = json.loads(
 
 # By field, the subfield that costs extra reads if selected.
 _COSTLY = {("Entry", "rank"): "position", ("Query", "participant"): "displayName"}
+
+_ROOTS = frozenset({"Query", "Mutation"})
+_PARENTS = "parents"  # the field of the sources' objects
 
 Call = Mapping[str, Any]
 # {data}, or {data: None, errorType, errorMessage}; a subscription's may have {filter}
@@ -72,12 +80,25 @@ async def _answer_all(
     db: Database, boards: Boards, calls: Sequence[Call], callers: Sequence[Caller]
 ) -> list[Envelope]:
     contexts = {caller: Context(db=db, boards=boards, caller=caller) for caller in callers}
-    sources = await asyncio.to_thread(Sources.read, boards, calls)
-    return list(
-        await asyncio.gather(
-            *(_answer(contexts[caller], sources, call) for caller, call in zip(callers, calls, strict=True))
+    sources = await Sources.read(boards, calls)
+    alike: defaultdict[object, list[int]] = defaultdict(list)
+    for index, (caller, call) in enumerate(zip(callers, calls, strict=True)):
+        info = call["info"]
+        arguments = repr(call.get("arguments"))
+        # A field of a root is called once for each time that it is asked for.
+        once = index if info["parentTypeName"] in _ROOTS else None
+        alike[caller, info["parentTypeName"], info["fieldName"], _unselected(call), arguments, once].append(
+            index
+        )
+    groups = list(alike.values())
+    answered = await asyncio.gather(
+        *(
+            _answer(contexts[callers[group[0]]], sources, [calls[index] for index in group])
+            for group in groups
         )
     )
+    envelopes = dict(zip(chain.from_iterable(groups), chain.from_iterable(answered), strict=True))
+    return [envelopes[index] for index in range(len(calls))]
 
 
 def caller_of(call: Call) -> Caller:
@@ -94,29 +115,45 @@ def caller_of(call: Call) -> Caller:
     return Caller(Role.PARTICIPANT, subject) if subject else Caller(Role.PUBLIC)
 
 
-async def _answer(context: Context, sources: Sources, call: Call) -> Envelope:
-    type_name, field = call["info"]["parentTypeName"], call["info"]["fieldName"]
+async def _answer(context: Context, sources: Sources, calls: Sequence[Call]) -> list[Envelope]:
+    """Return the envelopes of calls that differ in their sources alone, all answered by one query."""
+    type_name, field = calls[0]["info"]["parentTypeName"], calls[0]["info"]["fieldName"]
     if type_name == "Subscription":
-        return await _begin(context, call["arguments"])
-    try:
-        parent = sources.parent(type_name, call)
-    except LeaderboardNotFound as refusal:
-        return _refusal(refusal.code, str(refusal))
+        return [await _begin(context, call["arguments"]) for call in calls]
+    parents: list[object] = []
+    for call in calls:
+        try:
+            parents.append(sources.parent(type_name, call))
+        except LeaderboardNotFound as refusal:
+            parents.append(refusal)
     result = execute(
         _rooted_in(type_name),
-        _document(type_name, field, _unselected(call)),
-        root_value=parent,
+        _document(type_name, field, _unselected(calls[0])),
+        root_value={_PARENTS: parents},
         context_value=context,
-        variable_values=dict(call.get("arguments") or {}),
+        variable_values=dict(calls[0].get("arguments") or {}),
+        executor_class=PlainFields,
     )
     if not isinstance(result, ExecutionResult):
         result = await result
-    if result.errors:
-        log_unexpected(result.errors)
-        error = describe(result.errors[0])
+    errors = result.errors or []
+    log_unexpected(errors)
+    if type_name in _ROOTS:
+        return [_envelope(field, result.data, errors)]
+    found = result.data[_PARENTS] if result.data else [None for _ in calls]
+    by_index: defaultdict[object, list[GraphQLError]] = defaultdict(list)
+    for error in errors:
+        for index in [error.path[1]] if error.path else range(len(calls)):
+            by_index[index].append(error)
+    return [_envelope(field, data, by_index[index]) for index, data in enumerate(found)]
+
+
+def _envelope(field: str, data: Mapping[str, Any] | None, errors: Sequence[GraphQLError]) -> Envelope:
+    if errors:
+        error = describe(errors[0])
         return _refusal(error.get("errorType", InvalidInput.__name__), error["message"])
-    assert result.data is not None  # noqa: S101 - without errors there is data
-    return {"data": result.data[field]}
+    assert data is not None  # noqa: S101 - without errors there is data
+    return {"data": data[field]}
 
 
 async def _begin(context: Context, arguments: Mapping[str, Any]) -> Envelope:
@@ -154,7 +191,7 @@ def _schema() -> GraphQLSchema:
     )._schema
     entry = built.type_map["Entry"]
     assert isinstance(entry, GraphQLObjectType)  # noqa: S101
-    entry.fields[SOURCE_FIELD] = GraphQLField(GraphQLString, resolve=lambda entry, _: pack_entry(entry))
+    entry.fields[SOURCE_FIELD] = GraphQLField(GraphQLString, extensions={READS: pack_entry})
     return built
 
 
@@ -168,10 +205,11 @@ _SCHEMA = _schema()
 
 @cache
 def _rooted_in(type_name: str) -> GraphQLSchema:
-    """Return a schema whose queries start at a type."""
-    if type_name in {"Query", "Mutation"}:
+    """Return a schema whose queries start at a root, or at a list of objects of a type."""
+    if type_name in _ROOTS:
         return _SCHEMA
-    return GraphQLSchema(query=_object_type(type_name), assume_valid=True)
+    parents = GraphQLField(GraphQLList(_object_type(type_name)))
+    return GraphQLSchema(query=GraphQLObjectType("Parents", {_PARENTS: parents}), assume_valid=True)
 
 
 def _unselected(call: Call) -> str | None:
@@ -193,7 +231,10 @@ def _document(type_name: str, field: str, unselected: str | None) -> DocumentNod
     declared = ", ".join(f"${name}: {argument.type}" for name, argument in definition.args.items())
     passed = ", ".join(f"{name}: ${name}" for name in definition.args)
     selection = _selection(get_named_type(definition.type), unselected)
-    return parse(f"{kind} ({declared}) {{ {field}({passed}) {selection} }}")
+    query = f"{field}({passed}) {selection}"
+    if type_name not in _ROOTS:
+        query = f"{_PARENTS} {{ {query} }}"
+    return parse(f"{kind} ({declared}) {{ {query} }}")
 
 
 def _selection(of: object, unselected: str | None = None) -> str:

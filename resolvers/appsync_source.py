@@ -5,9 +5,10 @@ source also carries its place in the standings, in a field that is not in the pu
 entry of a page would be read again for its rank.
 """
 
+import asyncio
 import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -49,34 +50,36 @@ def pack_entry(entry: Entry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The boards of some calls' sources: by id, and for entries by id and generation."""
+    """What calls' sources hold: packed entries, and boards by id, those of entries by id and generation."""
 
     current: Mapping[str, Board]
     by_generation: Mapping[tuple[str, str], Board | None]
+    unpacked: Mapping[str, Sequence[Any]]
 
     @classmethod
-    def read(cls, boards: Boards, calls: Iterable[Mapping[str, Any]]) -> "Sources":
+    async def read(cls, boards: Boards, calls: Iterable[Mapping[str, Any]]) -> "Sources":
         """Read each board once. Costs half a read unit each, nothing while cached."""
-        current, generations = set(), set()
+        current, generations, unpacked = set(), set(), {}
         for call in calls:
             source = call.get("source") or {}
             if call["info"]["parentTypeName"] == "Leaderboard":
                 current.add(source["id"])
             elif SOURCE_FIELD in source:
-                generations.add((source["leaderboardId"], json.loads(source[SOURCE_FIELD])[0]))
+                packed = source[SOURCE_FIELD]
+                unpacked[packed] = json.loads(packed)
+                generations.add((source["leaderboardId"], unpacked[packed][0]))
         wanted = current | {board_id for board_id, _ in generations}
-        found = traced(boards.get_many, wanted) if wanted else {}
-        return cls(
-            found,
-            {
-                (board_id, generation): (
-                    found[board_id]
-                    if board_id in found and found[board_id].generation == generation
-                    else boards.get_generation(board_id, generation)
-                )
-                for board_id, generation in generations
-            },
-        )
+        if boards.are_cached(wanted):
+            found = traced(boards.get_many, wanted) if wanted else {}
+        else:
+            found = await asyncio.to_thread(traced, boards.get_many, wanted)
+        by_generation: dict[tuple[str, str], Board | None] = {}
+        for board_id, generation in generations:
+            board = found.get(board_id)
+            if board is None or board.generation != generation:
+                board = await asyncio.to_thread(boards.get_generation, board_id, generation)
+            by_generation[board_id, generation] = board
+        return cls(found, by_generation, unpacked)
 
     def parent(self, type_name: str, call: Mapping[str, Any]) -> object:
         """Return the parent of a call's field; None for a root field.
@@ -104,7 +107,7 @@ class Sources:
         return None
 
     def _entry(self, source: Source) -> Entry:
-        generation, key, numbers, standing, place, rank_then = json.loads(source[SOURCE_FIELD])
+        generation, key, numbers, standing, place, rank_then = self.unpacked[source[SOURCE_FIELD]]
         board_id = source["leaderboardId"]
         return Entry.of(
             entry_from_plain(

@@ -175,7 +175,7 @@ class Mutation:
     ) -> Entry:
         """Change a participant's entries."""
         context = info.context
-        board = await run_operation(context.boards.get, changes.leaderboard_id)
+        board = await context.board(changes.leaderboard_id)
         entry = await run_operation(
             texts.update_entry,
             context.db,
@@ -200,7 +200,7 @@ class Mutation:
     ) -> Entry | None:
         """Remove a participant's entries."""
         context = info.context
-        board = await run_operation(context.boards.get, leaderboard_id)
+        board = await context.board(leaderboard_id)
         audit = context.audit(given(reason))
         entry = await run_operation(moderate.remove_entry, context.db, board, participant_id, audit)
         return Entry.of(entry, standing=False) if entry else None
@@ -219,7 +219,7 @@ class Mutation:
     ) -> Entry:
         """Hide a participant's entries."""
         context = info.context
-        board = await run_operation(context.boards.get, leaderboard_id)
+        board = await context.board(leaderboard_id)
         audit = context.audit(given(reason))
         entry = await run_operation(moderate.hide_entry, context.db, board, participant_id, audit)
         return Entry.of(entry)
@@ -233,7 +233,7 @@ class Mutation:
     ) -> Entry:
         """Restore a participant's entries."""
         context = info.context
-        board = await run_operation(context.boards.get, leaderboard_id)
+        board = await context.board(leaderboard_id)
         audit = context.audit(given(reason))
         entry = await run_operation(moderate.restore_entry, context.db, board, participant_id, audit)
         return Entry.of(entry)
@@ -252,7 +252,7 @@ class Mutation:
     ) -> list[Entry]:
         """Correct a participant's entries."""
         context = info.context
-        board = await run_operation(context.boards.get, correction.leaderboard_id)
+        board = await context.board(correction.leaderboard_id)
         entries = await run_operation(
             correct.correct_entry,
             context.db,
@@ -303,7 +303,7 @@ class Mutation:
     ) -> Archive:
         """Write an archive, or its beginning."""
         context = info.context
-        board = await run_operation(context.boards.get, leaderboard_id)
+        board = await context.board(leaderboard_id)
         key = resolve_period(board, given(period), context.now())
         name = await run_operation(begin_archive, context.db, board, key, context.now(), limit=given(limit))
         archive = await run_operation(write_archive, context.db, name, _ARCHIVE_SECONDS)

@@ -26,7 +26,7 @@ class Query:
         board_id: Annotated[strawberry.ID, strawberry.argument(name="id", description="The board's id.")],
     ) -> Leaderboard | None:
         """Return one board."""
-        return Leaderboard.of(await run_operation(info.context.boards.get, board_id))
+        return Leaderboard.of(await info.context.board(board_id))
 
     @strawberry.field(description="All leaderboards in the order of their ids, in pages of at most 100.")
     async def leaderboards(

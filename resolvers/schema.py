@@ -4,14 +4,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from textwrap import fill
-from typing import Any
 
 import strawberry
 from graphql import (
     REMOVE,
     ConstDirectiveNode,
     DirectiveDefinitionNode,
-    Executor,
     GraphQLError,
     GraphQLSyntaxError,
     NameNode,
@@ -27,7 +25,6 @@ from graphql import (
 )
 from strawberry.extensions import MaxTokensLimiter, ParserCache, ValidationCache
 from strawberry.schema.config import StrawberryConfig
-from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 from strawberry.types import ExecutionContext
 
 from resolvers.consumption import Consumption
@@ -36,24 +33,12 @@ from resolvers.mutations import Mutation
 from resolvers.queries import Query
 from resolvers.query_limits import MAX_TOKENS, QueryLimits
 from resolvers.request.errors import ErrorsOverSockets, log_unexpected
+from resolvers.request.plain_fields import PlainFields
 from resolvers.request.scalars import SCALARS
 from resolvers.subscriptions import Subscription, SubscriptionsBySocket
 
 _CACHED_QUERIES = 64  # of up to a megabyte each
 _WIDTH = 100  # of descriptions in schema.graphql
-
-
-class _Execution(StrawberryGraphQLCoreExecutionContext):
-    """Strawberry's executor without graphql-core 3.3's leak in subscriptions.
-
-    graphql-core keeps the fields that it collected for each event until the subscription ends.
-    """
-
-    def build_per_event_executor(self, payload: object) -> Executor[Any]:
-        """Return the executor of one event, with a cache of its own."""
-        executor = super().build_per_event_executor(payload)
-        executor._relevant_sub_fields = {}
-        return executor
 
 
 class _QueryCache(ParserCache):
@@ -84,7 +69,7 @@ schema = LeaderboardSchema(
     mutation=Mutation,
     subscription=Subscription,
     config=StrawberryConfig(scalar_map=SCALARS),
-    execution_context_class=_Execution,
+    execution_context_class=PlainFields,
     extensions=[
         Consumption,
         lambda: MaxTokensLimiter(MAX_TOKENS),

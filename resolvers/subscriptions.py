@@ -15,7 +15,6 @@ from core.domain.text import check_id
 from resolvers.directives import AwsSubscribe
 from resolvers.request.arguments import BoardId, ParticipantId, given
 from resolvers.request.context import Context, Info
-from resolvers.request.workers import run_operation
 from resolvers.types.event import RankBucketChange, TopChange
 
 PERIOD = (
@@ -39,7 +38,7 @@ async def admit(
         LeaderboardNotFound: the board does not exist, or not for this caller.
         InvalidInput: naming an argument that no event can match.
     """
-    board = await run_operation(context.boards.get, board_id)
+    board = await context.board(board_id)
     if participant_id is not None:
         check_id("participantId", participant_id)
     if period is None:

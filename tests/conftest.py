@@ -14,7 +14,7 @@ from core.storage.tables import create_tables, definitions
 from local.stack.engine import Engine, find_engine, running_engine, temporary_folder
 from local.stack.roles import enforce
 from local.stack.stream_reader import StreamReader, connect_streams
-from tests.support.lean import LeanClient
+from tests.support.bare import BareClient
 
 settings.register_profile("any machine", deadline=None)  # a busy one is no failure
 settings.load_profile("any machine")
@@ -51,9 +51,9 @@ def db(engine: Engine) -> Iterator[Database]:
     create_tables(database)
     enforce(database)
     yield database
-    lean = LeanClient(database.client)
+    bare = BareClient(database.client)
     for definition in definitions(database):
-        lean.delete_table(TableName=definition["TableName"])
+        bare.delete_table(TableName=definition["TableName"])
 
 
 @pytest.fixture
@@ -71,4 +71,4 @@ def drain(db: Database, boards: Boards) -> Callable[[], int]:
 @pytest.fixture
 def lean(db: Database) -> Database:
     """The same tables through a client that makes little work of a request."""
-    return Database(LeanClient(db.client), db.tables)  # type: ignore[arg-type]
+    return Database(BareClient(db.client), db.tables)  # type: ignore[arg-type]

@@ -217,21 +217,20 @@ def _with_credible_times(board: Board, changes: Sequence[Change]) -> list[Change
     if board.counter_mode is not CounterMode.STREAM:
         until = now + CACHE_TTL
         return [
-            replace(
-                change,
-                old=correct_written_at(change.old, until, until),
-                new=correct_written_at(change.new, until, until),
+            change.with_images(
+                correct_written_at(change.old, until, until), correct_written_at(change.new, until, until)
             )
             for change in changes
         ]
     changes = [
-        replace(change, new=correct_written_at(change.new, now + MAX_CLOCK_SKEW, 0)) for change in changes
+        change.with_images(change.old, correct_written_at(change.new, now + MAX_CLOCK_SKEW, 0))
+        for change in changes
     ]
     newest = max((written_at(change.new) for change in changes if change.new is not None), default=0)
     if newest > now + CACHE_TTL:
         time.sleep((newest - CACHE_TTL - now) / 1000)
     until = now_ms() + CACHE_TTL
-    return [replace(change, old=correct_written_at(change.old, until, 0)) for change in changes]
+    return [change.with_images(correct_written_at(change.old, until, 0), change.new) for change in changes]
 
 
 def _latest_rewrite(change: Change) -> int:

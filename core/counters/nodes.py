@@ -18,7 +18,6 @@ It also has `as_of`, the time of the newest change counted, and `seq_*`, the gua
 short and edges are an item apart, since each count is charged by the size of the node's item.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -41,7 +40,11 @@ TREES_NODE = "trees"
 COUNT, BIRTH, REWRITE_BEGUN, REWRITTEN, SETTLED = "c", "g", "w", "r", "s"  # first letters of attributes
 _WORTH_A_WRITE = 4  # outdated guards
 _REMOVED_AT_ONCE = 100  # outdated guards; an expression has 4 KB at most
-_CHILD_ATTRIBUTE = re.compile(r"([cgwrs])([0-9a-f]{2})")
+# By kind and name, the child. A big node has some hundred attributes, and each read looks at all of them.
+_CHILDREN = {
+    kind: {f"{kind}{child:02x}": child for child in range(256)}
+    for kind in (COUNT, BIRTH, REWRITE_BEGUN, REWRITTEN, SETTLED)
+}
 
 Item = Mapping[str, Any]
 
@@ -140,7 +143,7 @@ def merge_shards(standings: str, items: Iterable[Item]) -> dict[str, Item]:
         node = merged.setdefault(item["node"]["S"], {})
         first = item["standings"]["S"] == standings
         for name, value in item.items():
-            if name in node and name.startswith(COUNT) and _CHILD_ATTRIBUTE.fullmatch(name):
+            if name in node and name in _CHILDREN[COUNT]:
                 node[name] = {"N": str(int(node[name]["N"]) + int(value["N"]))}
             elif name == "as_of" and name in node:
                 node[name] = max(node[name], value, key=lambda when: int(when["N"]))
@@ -156,8 +159,8 @@ def attribute(kind: str, child: int) -> str:
 
 def by_child(item: Item, kind: str) -> dict[int, int]:
     """Return the values of a node's attributes of one kind, by child."""
-    matches = ((_CHILD_ATTRIBUTE.fullmatch(name), value) for name, value in item.items())
-    return {int(match[2], 16): int(value["N"]) for match, value in matches if match and match[1] == kind}
+    children = _CHILDREN[kind]
+    return {children[name]: int(value["N"]) for name, value in item.items() if name in children}
 
 
 def counts_of(item: Item) -> dict[int, int]:

@@ -74,7 +74,7 @@ def check_text(field: str, value: str, max_bytes: int) -> None:
         raise InvalidInput(f"{field}: must be valid Unicode, without lone surrogates") from None
     if size > max_bytes:
         raise InvalidInput(f"{field}: must be at most {max_bytes} bytes of UTF-8, not {size}")
-    if any(unicodedata.category(character) == "Cc" for character in value):
+    if not value.isprintable() and any(unicodedata.category(character) == "Cc" for character in value):
         raise InvalidInput(f"{field}: must not hold control characters")
 
 

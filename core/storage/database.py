@@ -1,5 +1,6 @@
 """The connection to DynamoDB: tables, batches and pages, consumed units, throttling."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,10 +11,14 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from botocore.config import Config
+from botocore.credentials import Credentials
 from botocore.session import Session
+from botocore.utils import get_environ_proxies
 
 from core.domain.errors import InvalidInput, Throttled
 from core.storage.backoff import back_off, delay
+from core.storage.connections import Connections
+from core.storage.lean_client import LeanClient
 from core.storage.parallel import batched, run_all
 
 if TYPE_CHECKING:
@@ -148,23 +153,31 @@ def connect(
     access_key: str | None = None,
     secret_key: str | None = None,
 ) -> Database:
-    """Return a connection; no call is made. Without keys, the usual AWS credentials apply."""
+    """Return a connection; no call is made. Without keys, the usual AWS credentials apply.
+
+    The client is lean (decision 19); boto3's if LEADERBOARD_DYNAMODB_CLIENT is "boto3" or a proxy is set.
+    """
     # Not boto3.client: it imports S3's transfer manager, a third of a cold start.
-    client = cast(
-        "DynamoDBClient",
-        Session().create_client(
-            "dynamodb",
-            region_name=region,
-            endpoint_url=endpoint_url,
-            aws_access_key_id=access_key,
-            aws_secret_access_key=secret_key,
-            config=_CONFIG,
-        ),
+    session = Session()
+    client: Any = session.create_client(
+        "dynamodb",
+        region_name=region,
+        endpoint_url=endpoint_url,
+        aws_access_key_id=access_key,
+        aws_secret_access_key=secret_key,
+        config=_CONFIG,
     )
     events = client.meta.events
     events.register("before-parameter-build.dynamodb", _ask_for_consumption)
     events.register("after-call.dynamodb", _after_call)
     events.register("needs-retry.dynamodb", _wait_for_transaction)
+    url = client.meta.endpoint_url
+    if os.environ.get("LEADERBOARD_DYNAMODB_CLIENT", "lean") != "boto3" and not get_environ_proxies(url):
+        credentials = (
+            Credentials(access_key, secret_key) if access_key and secret_key else session.get_credentials()
+        )
+        certificates = session.get_config_variable("ca_bundle")
+        client = LeanClient(client, credentials, Connections(url, client.meta.config, certificates))
     return Database(client, tables)
 
 

@@ -5,7 +5,7 @@ operator's in the console, TTL's deletions.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,6 +29,10 @@ class Change:
     participant: str
     old: Item | None
     new: Item | None
+
+    def with_images(self, old: Item | None, new: Item | None) -> "Change":
+        """Return the same change of other images; itself if they are its own, as they nearly always are."""
+        return self if old is self.old and new is self.new else replace(self, old=old, new=new)
 
 
 def read_change(record: Mapping[str, Any]) -> Change:

@@ -10,6 +10,8 @@ a leaf that fills up gets a node of its own, cut where its entries are.
 All edges are distances from the best value, with which a rank key starts.
 """
 
+from functools import lru_cache
+
 from core.domain.model import Board, CounterMode
 from core.domain.rank_key import distance, just_above, score_bytes, width, worst_score
 
@@ -59,14 +61,15 @@ def static_edges(board: Board, path: Path) -> tuple[bytes, ...] | None:
     if len(path) >= static_depth(board):
         return None
     first = board.components[0]
-    cuts = _linear_root(board) if is_linear(board) else _logarithmic_root(board)
+    cuts = _root_cuts(board)
     low, high = 0, first.high - first.low + 1
     for child in path:
         low, high = (cuts[child - 1] if child else low), (cuts[child] if child < len(cuts) else high)
         cuts = _even(low, high)
         if not cuts:
             return None  # one score: only growth adds nodes here
-    return tuple(cut.to_bytes(width(first), "big") for cut in cuts)
+    size = width(first)
+    return tuple(cut.to_bytes(size, "big") for cut in cuts)
 
 
 def capacity(board: Board, low: bytes, high: bytes | None) -> int:
@@ -74,6 +77,11 @@ def capacity(board: Board, low: bytes, high: bytes | None) -> int:
     first_score = low[: score_bytes(board)].ljust(score_bytes(board), b"\0")
     end = just_above(worst_score(board)) if high is None else high
     return TIES_GROW_AT if end <= just_above(first_score) else GROW_AT
+
+
+@lru_cache(maxsize=512)  # of up to 5 KB each
+def _root_cuts(board: Board) -> list[int]:
+    return _linear_root(board) if is_linear(board) else _logarithmic_root(board)
 
 
 def _linear_root(board: Board) -> list[int]:

@@ -16,6 +16,7 @@ run "all_options_on" {
     tags                   = { team = "games" }
     architecture           = "x86_64"
     tracing                = true
+    dynamodb_client        = "boto3"
     http                   = { authorization = "NONE" }
     sign_in                = { oidc_issuer = "https://issuer.example", client_ids = ["game"] }
     waf_rate_limit         = 500
@@ -27,6 +28,11 @@ run "all_options_on" {
       counters = { read_min = 5, read_max = 100, write_min = 5, write_max = 100 }
       boards   = { read_min = 1, read_max = 10, write_min = 1, write_max = 10 }
     }
+  }
+
+  assert {
+    condition     = alltrue([for function in aws_lambda_function.function : function.environment[0].variables["LEADERBOARD_DYNAMODB_CLIENT"] == "boto3"])
+    error_message = "The functions make requests to DynamoDB by boto3."
   }
 
   assert {

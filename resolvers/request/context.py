@@ -8,12 +8,14 @@ from typing import TypeVar
 import strawberry
 
 from core.boards import Boards
+from core.domain.model import Board
 from core.records.audit import AuditContext
 from core.storage.database import Database
+from resolvers.observability import traced
 from resolvers.request.auth import Caller, Role
 from resolvers.request.hub import Events, Hub, Reader
 from resolvers.request.rank_loader import RankLoader, Totals, rank_loader
-from resolvers.request.workers import SHARED, SubmissionWorkers
+from resolvers.request.workers import SHARED, SubmissionWorkers, run_operation
 
 T = TypeVar("T")
 
@@ -40,6 +42,16 @@ class Context:
             self.boards = self.boards.for_clients()
         self.totals = Totals(self.db)
         self.ranks = rank_loader(self.db, self.totals)
+
+    async def board(self, board_id: str) -> Board:
+        """Return a board, in this thread if it is cached.
+
+        Raises:
+            LeaderboardNotFound: no board has this id.
+        """
+        if self.boards.are_cached([board_id]):
+            return traced(self.boards.get, board_id)
+        return await run_operation(self.boards.get, board_id)
 
     def now(self) -> datetime:
         """Return the present time in UTC."""

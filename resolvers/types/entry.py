@@ -1,8 +1,9 @@
 # mypy: disable-error-code=untyped-decorator
 """Participants and their entries."""
 
+import asyncio
 from datetime import datetime
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 import strawberry
 from strawberry import UNSET
@@ -11,12 +12,16 @@ from core.domain import model
 from core.ranking import queries
 from resolvers.request.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
 from resolvers.request.context import Info
+from resolvers.request.plain_fields import Asked, prefetched_by
 from resolvers.request.rank_loader import RankRequest
 from resolvers.request.scalars import AWSJSON
 from resolvers.request.selection import in_query, is_selected
 from resolvers.request.workers import run_operation
 from resolvers.types.rank import Rank
 from resolvers.types.score import Score
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @strawberry.type(description="A player, team or anything else that has entries on boards.")
@@ -48,6 +53,20 @@ class Participant:
         return EntryConnection.of(page)
 
 
+async def _ranks(entries: "Sequence[Entry]", asked: Asked) -> "list[Rank | BaseException | None]":
+    """Return the ranks of some entries, or why they have none."""
+    strategy = or_default(asked.arguments.get("strategy"), model.RankStrategy.AUTO)
+    position = "position" in asked.selected
+    current = [entry for entry in entries if entry.standing and entry.rank_then is None]
+    loads = [
+        asked.context.ranks.load(RankRequest(entry.source, strategy, position, asked.in_query))
+        for entry in current
+    ]
+    found = dict(zip(map(id, current), await asyncio.gather(*loads, return_exceptions=True), strict=True))
+    ranks = (found.get(id(entry), entry.rank_then) for entry in entries)
+    return [Rank.of(rank) if isinstance(rank, model.Rank) else rank for rank in ranks]
+
+
 @strawberry.type(description="A participant's score on one board in one period.")
 class Entry:
     """An entry."""
@@ -74,8 +93,9 @@ class Entry:
 
     @strawberry.field(
         description="The rank on the whole board, in an archive the rank at that time; null if the entry is "
-        "hidden or was removed."
+        "hidden or was removed.",
     )
+    @prefetched_by(_ranks)
     async def rank(
         self,
         info: Info,
@@ -85,19 +105,12 @@ class Entry:
         ] = model.RankStrategy.AUTO,
     ) -> Rank | None:
         """Return the entry's rank; one core call computes those of a whole page."""
-        if self.rank_then is not None:
-            return Rank.of(self.rank_then)
-        if not self.standing:
-            return None
-        rank = await info.context.ranks.load(
-            RankRequest(
-                self.source,
-                or_default(strategy, model.RankStrategy.AUTO),
-                position=is_selected(info, "position"),
-                in_query=in_query(info),
-            )
-        )
-        return Rank.of(rank) if rank else None
+        position = frozenset({"position"} if is_selected(info, "position") else ())
+        asked = Asked(info.context, {"strategy": strategy}, position, in_query(info))
+        (rank,) = await _ranks([self], asked)
+        if isinstance(rank, BaseException):
+            raise rank
+        return rank
 
     @classmethod
     def of(cls, entry: model.Entry, *, standing: bool = True, rank_then: model.Rank | None = None) -> Self:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from graphql import build_schema, is_object_type
+from graphql import build_schema, execute, is_object_type
 
+import resolvers.appsync
 from core.boards import Boards
 from core.ranking import queries, ranks
 from core.storage.database import Database
@@ -241,6 +242,22 @@ def test_the_ranks_of_a_page_are_one_core_call(
 def test_nested_fields_of_a_page_of_boards_are_one_invocation_each(api: Api, appsync: AppSync) -> None:
     appsync.ask(READS["boards"])
     assert sorted(appsync.invocations, key=str) == [["leaderboards"], ["size"] * 2, ["top"] * 2]
+
+
+def test_the_ranks_of_a_page_are_one_query(
+    api: Api, appsync: AppSync, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for those by other arguments."""
+    sources: list[int] = []
+
+    def count(*args: Any, **kwargs: Any) -> Any:
+        sources.append(len(kwargs["root_value"]["parents"]))
+        return execute(*args, **kwargs)
+
+    monkeypatch.setattr(resolvers.appsync, "execute", count)
+    ranks = "rank { rank } index: rank(strategy: INDEX) { rank }"
+    assert "errors" not in appsync.ask(f'{{ leaderboard(id: "board") {{ top(limit: 4) {{ {ranks} }} }} }}')
+    assert sources[2:] == [4, 4]
 
 
 def test_a_refused_call_does_not_fail_the_rest_of_its_batch(db: Database, boards: Boards, api: Api) -> None:

@@ -602,7 +602,7 @@ def test_resolvers_call_core_where_it_is_traced() -> None:
         for path in folder.rglob("*.py")
         if "asyncio.to_thread(" in path.read_text()
     }
-    assert bare == {"request/workers.py", "appsync.py"}  # appsync.py: `Sources.read` traces what it calls
+    assert bare == {"request/workers.py", "appsync_source.py"}  # where `Sources.read` traces what it calls
 
 
 def test_logs_carry_the_id_of_their_own_invocation(

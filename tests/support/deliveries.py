@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 from core.storage.database import Database
 from core.stream import process
 from local.stack.stream_reader import connect_streams
+from tests.support.bare import BareClient
 from tests.support.interleaving import Killed, Process, World
-from tests.support.lean import LeanClient
 
 if TYPE_CHECKING:
     import random
@@ -18,7 +18,7 @@ class Records:
     """The records of the scores table's stream, from its start."""
 
     def __init__(self, db: Database) -> None:
-        self._client = LeanClient(connect_streams(db))
+        self._client = BareClient(connect_streams(db))
         arn = db.client.describe_table(TableName=db.tables.scores)["Table"]["LatestStreamArn"]
         [shard] = self._client.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
         self._iterator = self._client.get_shard_iterator(

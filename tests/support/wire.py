@@ -1,21 +1,18 @@
 """Faults that AWS has and the local engine has not: conflicts with transactions, lost answers."""
 
-import io
 import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from botocore.awsrequest import AWSResponse
-from botocore.compat import HTTPHeaders
 from botocore.exceptions import ReadTimeoutError
-from urllib3 import HTTPResponse
 
+from core.storage.connections import Answer
 from core.storage.database import Database
 
 Request = dict[str, Any]
 # Takes a request's operation and body; returns an answer, or None to let the engine answer.
-Intercept = Callable[[str, Request], AWSResponse | None]
+Intercept = Callable[[str, Request], Answer | None]
 
 
 def intercept(monkeypatch: pytest.MonkeyPatch, db: Database, before: Intercept) -> None:
@@ -28,7 +25,7 @@ def lose_answers(
 ) -> None:
     """Lose the engine's answers to the chosen requests, so that the client retries what is done."""
 
-    def lossy(operation: str, body: Request, send: Callable[[], AWSResponse]) -> AWSResponse:
+    def lossy(operation: str, body: Request, send: Callable[[], Answer]) -> Answer:
         answer = send()
         if chosen(operation, body):
             raise ReadTimeoutError(endpoint_url="the engine's")
@@ -40,29 +37,25 @@ def lose_answers(
 def _wrap(
     monkeypatch: pytest.MonkeyPatch,
     db: Database,
-    around: Callable[[str, Request, Callable[[], AWSResponse]], AWSResponse],
+    around: Callable[[str, Request, Callable[[], Answer]], Answer],
 ) -> None:
-    session = db.client._endpoint.http_session  # type: ignore[attr-defined]
-    send = session.send
+    connections = db.client._connections  # type: ignore[attr-defined]
+    send = connections.send
 
-    def wrapped(request: Any) -> AWSResponse:
-        target = request.headers["X-Amz-Target"]
-        operation = (target.decode() if isinstance(target, bytes) else target).rpartition(".")[2]
-        return around(operation, json.loads(request.body), lambda: send(request))
+    def wrapped(headers: dict[str, str], body: bytes) -> Answer:
+        operation = headers["X-Amz-Target"].rpartition(".")[2]
+        return around(operation, json.loads(body), lambda: send(headers, body))
 
-    monkeypatch.setattr(session, "send", wrapped)
+    monkeypatch.setattr(connections, "send", wrapped)
 
 
-def refused(code: str, **details: Any) -> AWSResponse:
+def refused(code: str, **details: Any) -> Answer:
     """Return DynamoDB's answer to a request that it refuses."""
     body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": code, **details}
-    content = json.dumps(body).encode()
-    headers = {"content-type": "application/x-amz-json-1.0", "content-length": str(len(content))}
-    raw = HTTPResponse(io.BytesIO(content), headers=headers, status=400, preload_content=False)
-    return AWSResponse("", 400, HTTPHeaders.from_dict(headers), raw)
+    return Answer(400, {}, json.dumps(body).encode())
 
 
-def cancelled(*reasons: str) -> AWSResponse:
+def cancelled(*reasons: str) -> Answer:
     """Return DynamoDB's answer to a cancelled transaction, with a reason for each of its items."""
     return refused(
         "TransactionCanceledException", CancellationReasons=[{"Code": reason} for reason in reasons]

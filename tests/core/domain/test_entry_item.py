@@ -124,7 +124,8 @@ def test_appsyncs_source_makes_the_whole_entry_again() -> None:
         "participant": {"id": "p", "displayName": fields.pop("displayName")},
         **fields,
     }
-    sources = appsync_source.Sources({}, {("b", BOARD.generation): BOARD})
+    packed = source[appsync_source.SOURCE_FIELD]
+    sources = appsync_source.Sources({}, {("b", BOARD.generation): BOARD}, {packed: json.loads(packed)})
     again = sources.parent("Entry", {"source": json.loads(json.dumps(source))})
     assert isinstance(again, EntryType)
     assert again.source == found

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from botocore.awsrequest import AWSResponse
 
 from core.boards import Boards
 from core.counters import known_trees
@@ -17,6 +16,7 @@ from core.moderation.moderate import remove_entry
 from core.ranking.queries import entry, size
 from core.storage import database
 from core.storage.clock import now_ms
+from core.storage.connections import Answer
 from core.storage.database import Database, metered
 from core.upkeep import checks, growth, rebuilds
 from core.upkeep.checks import check
@@ -200,7 +200,7 @@ def test_a_conflict_that_does_not_end_stores_nothing(
     twin = Twin.make(db, boards, counter_mode=TRANSACTIONAL)
     twin.submit("p", 2**20 + 1)
 
-    def refusal() -> AWSResponse:
+    def refusal() -> Answer:
         if write == "UpdateItem":
             return refused("TransactionConflictException")
         return cancelled("None", "TransactionConflict")

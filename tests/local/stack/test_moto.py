@@ -15,7 +15,8 @@ from tests.support.twin import ALL_TIME, Twin
 
 
 @pytest.fixture
-def moto() -> Iterator[Database]:
+def moto(monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+    monkeypatch.setenv("LEADERBOARD_DYNAMODB_CLIENT", "boto3")  # moto answers within boto3's client
     with mock_aws():
         db = connect(
             Tables.with_prefix("moto"), region="eu-south-1", access_key="testing", secret_key="testing"

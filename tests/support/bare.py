@@ -1,6 +1,6 @@
 """A DynamoDB client with a tenth of boto3's overhead, for tests that make tens of thousands of requests.
 
-Engine, requests, answers and exceptions are the same. There is one connection for each thread.
+Unlike the lean client it has no hooks and signs nothing. There is one connection for each thread.
 """
 
 import base64
@@ -19,7 +19,7 @@ _HEADERS = {
 }
 
 
-class LeanClient:
+class BareClient:
     """Makes the calls of a boto3 client, of DynamoDB or of its streams."""
 
     def __init__(self, client: Any) -> None:
