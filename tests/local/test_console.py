@@ -233,6 +233,7 @@ def test_a_place_a_participant_and_a_score_are_found(server: Server, page: Windo
     fill(page, "Place", "61")
     page.click("Jump")
     page.until(f"{found}.includes('p60')")
+    page.until_text("Places 57 to 65")
     page.click("Worse places")
     page.until(f"{found}.includes('p69')")
     fill(page, "Participant id", "p42")

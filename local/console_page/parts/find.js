@@ -79,6 +79,7 @@ function Around({ board, period, participantId, query, onPlace, onClose }) {
   const places = entries.map(({ rank }) => rank?.position).filter(Boolean);
   const [first, last] = [places[0], places.at(-1)];
   return html`<div class="around">
+    ${first && html`<p class="muted">Places ${number(first)} to ${number(last)}; equal scores share a rank.</p>`}
     <${StandingsTable}
       entries=${entries}
       board=${board}
