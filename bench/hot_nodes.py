@@ -22,8 +22,7 @@ from rich.markdown import Markdown
 from bench.distributions import BY_NAME
 from bench.markdown import replace_section, table
 from core.domain.model import CounterMode
-from core.entries import write
-from core.storage import backoff
+from core.storage import backoff, faults
 from core.tree.shape import counter_shards
 
 _FILE = Path("docs/capacity.md")
@@ -83,7 +82,7 @@ def transactional(shards: int, crossings: int, held: float, *, fewer_below: bool
             free_at |= dict.fromkeys(nodes, now + held)
             took.append(now + held - since)
             committed_late += _SECONDS / 2 < now < _SECONDS
-        elif attempt + 1 == write._ATTEMPTS:
+        elif attempt + 1 == faults._CONFLICT_ATTEMPTS:
             given_up += 1
         else:
             delay = chance.uniform(0, min(backoff.LONGEST, backoff.BASE * 2**attempt))

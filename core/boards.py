@@ -25,7 +25,8 @@ from core.domain.rank_key import microseconds
 from core.domain.text import check_id, check_text
 from core.records.audit import AuditAction, AuditContext, check_reason, record
 from core.records.jobs import Job, add_job
-from core.storage.database import Database, batch_get, failed_item, lost_race
+from core.storage.database import Database, batch_get
+from core.storage.faults import failed_item, lost_race
 from core.storage.tables import BOARD_INDEX
 
 if TYPE_CHECKING:

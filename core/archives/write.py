@@ -36,7 +36,8 @@ from core.domain.model import Archive, Board, Entry
 from core.domain.rank_key import just_above, score_bytes
 from core.records.jobs import Job, add_job, remove_job
 from core.records.table import Item, put_record, query_records
-from core.storage.database import Database, lost_race
+from core.storage.database import Database
+from core.storage.faults import lost_race
 from core.storage.rank_index import count_between, read_run
 
 if TYPE_CHECKING:

@@ -28,7 +28,8 @@ from core.domain.keys import SEPARATOR, split_standings
 from core.domain.model import Board, CounterMode
 from core.domain.periods import expires_at
 from core.storage.clock import now_ms
-from core.storage.database import Database, batch_get, failed_item, query_all
+from core.storage.database import Database, batch_get, query_all
+from core.storage.faults import failed_item
 from core.storage.tables import TTL_ATTRIBUTE
 from core.tree.node import Step, is_node_name
 from core.tree.shape import counter_shards

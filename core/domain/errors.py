@@ -54,5 +54,9 @@ class Unauthorized(LeaderboardError):
     """The caller may not do this."""
 
 
+class Unavailable(LeaderboardError):
+    """The database did not answer; a change may have been made or not. Try again."""
+
+
 class Throttled(LeaderboardError):
     """The database is busy; nothing is lost, try again."""

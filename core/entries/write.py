@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, cast
 from core.counters.known_trees import Trees
 from core.counters.nodes import expiry, node_key, partitions
 from core.domain.entry_item import sanitize_item, without_foreign_shard
-from core.domain.errors import Throttled
 from core.domain.model import Board, CounterMode
-from core.storage.backoff import back_off
 from core.storage.clock import now_ms
-from core.storage.database import Database, failed_item
+from core.storage.database import Database
+from core.storage.faults import failed_item, lost_race
 from core.storage.parallel import run_all
 from core.tree.changes import Change
 from core.tree.node import node_name
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef, UpdateTypeDef
 
 Item = Mapping[str, Any]
-
-_ATTEMPTS = 30
-_RETRIED = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,21 +163,14 @@ def _update(db: Database, write: EntryWrite) -> dict[str, Any]:
 
 def _transact(db: Database, items: "list[TransactWriteItemTypeDef]") -> list[Item | None] | None:
     """Write all items or none; return None once done, else the items found where a condition failed."""
-    for attempt in range(_ATTEMPTS):
-        try:
-            db.client.transact_write_items(TransactItems=items)
-        except db.client.exceptions.TransactionCanceledException as error:
-            reasons = cast("dict[str, Any]", error.response).get("CancellationReasons", [{}])
-            codes = [reason.get("Code") for reason in reasons]
-            if "ConditionalCheckFailed" in codes:
-                return [
-                    reason.get("Item", {}) if code == "ConditionalCheckFailed" else None
-                    for reason, code in zip(reasons, codes, strict=True)
-                ]
-            if not _RETRIED.intersection(codes):
-                raise
-            # Another transaction holds one of the items. Counts commute, so a later try will do.
-            back_off(attempt)
-        else:
-            return None
-    raise Throttled("too many submissions change the same counters at once; nothing was stored, try again")
+    try:
+        db.client.transact_write_items(TransactItems=items)
+    except db.client.exceptions.TransactionCanceledException as error:
+        if not lost_race(error):
+            raise
+        reasons = cast("dict[str, Any]", error.response)["CancellationReasons"]
+        return [
+            reason.get("Item", {}) if reason.get("Code") == "ConditionalCheckFailed" else None
+            for reason in reasons
+        ]
+    return None

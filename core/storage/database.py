@@ -1,12 +1,13 @@
 """The connection to DynamoDB: tables, batches and pages, consumed units, throttling."""
 
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -16,13 +17,13 @@ from botocore.session import Session
 from botocore.utils import get_environ_proxies
 
 from core.domain.errors import InvalidInput, Throttled
-from core.storage.backoff import back_off, delay
+from core.storage.backoff import back_off
 from core.storage.connections import Connections
+from core.storage.faults import is_throttled, retry_passing
 from core.storage.lean_client import LeanClient
 from core.storage.parallel import batched, run_all
 
 if TYPE_CHECKING:
-    from botocore.exceptions import ClientError
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, WriteRequestTypeDef
 
@@ -34,17 +35,6 @@ _CONFIG = Config(
     read_timeout=5,
     max_pool_connections=64,
     retries={"mode": "standard", "total_max_attempts": 5},
-)
-_CONFLICT = "TransactionConflictException"
-_CONFLICT_ATTEMPTS = 15
-_THROTTLES = frozenset(
-    {
-        "ProvisionedThroughputExceededException",
-        "RequestLimitExceeded",
-        "ThrottlingException",
-        _CONFLICT,
-        "TransactionInProgressException",
-    }
 )
 
 
@@ -124,7 +114,7 @@ class Meter:
 
 _BATCH_GET_LIMIT = 100
 _BATCH_WRITE_LIMIT = 25
-_BATCH_ATTEMPTS = 25  # each after half a second on average: far below the 30 s of a request
+_BATCH_SECONDS = 10.0  # far below the 30 s of a request
 _READS = frozenset({"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"})
 _METERED = _READS | {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 _meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
@@ -170,7 +160,7 @@ def connect(
     events = client.meta.events
     events.register("before-parameter-build.dynamodb", _ask_for_consumption)
     events.register("after-call.dynamodb", _after_call)
-    events.register("needs-retry.dynamodb", _wait_for_transaction)
+    events.register("needs-retry.dynamodb", retry_passing)
     url = client.meta.endpoint_url
     if os.environ.get("LEADERBOARD_DYNAMODB_CLIENT", "lean") != "boto3" and not get_environ_proxies(url):
         credentials = (
@@ -192,29 +182,8 @@ def _after_call(parsed: dict[str, Any], model: Any, **_: object) -> None:
     if model.name in _METERED:
         for meter in _meters.get():
             meter.add(model.name, parsed)
-    if parsed.get("Error", {}).get("Code") in _THROTTLES:
+    if is_throttled(parsed):
         raise Throttled("the database is busy; try again in a moment")
-
-
-def _wait_for_transaction(response: tuple[Any, dict[str, Any]] | None, attempts: int, **_: object) -> Any:
-    """Retry a write that conflicted with a transaction on the same item. The SDK does not retry these."""
-    code = response[1].get("Error", {}).get("Code") if response else None
-    if code == _CONFLICT and attempts < _CONFLICT_ATTEMPTS:
-        return delay(attempts)
-    return None  # the SDK decides
-
-
-def failed_item(error: "ClientError") -> Mapping[str, Any]:
-    """Return the item that failed a condition, empty if there is none."""
-    item: Mapping[str, Any] = cast("dict[str, Any]", error.response).get("Item", {})
-    return item
-
-
-def lost_race(error: "ClientError") -> bool:
-    """Return whether a transaction was cancelled only because another writer was faster."""
-    reasons: list[dict[str, Any]] = cast("dict[str, Any]", error.response).get("CancellationReasons", [])
-    codes = {reason.get("Code", "None") for reason in reasons} - {"None"}
-    return bool(codes) and codes <= {"ConditionalCheckFailed", "TransactionConflict"}
 
 
 def query_pages(db: Database, **query: Any) -> Iterator[dict[str, Any]]:
@@ -258,10 +227,9 @@ def _get_batch(
     consistent: bool,  # noqa: FBT001
 ) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    attempt = 0
+    pauses = _pauses()
     while keys:
-        _wait_for_capacity(attempt)
-        attempt += 1
+        next(pauses)
         answer = db.client.batch_get_item(RequestItems={table: {"Keys": keys, "ConsistentRead": consistent}})
         found += answer["Responses"].get(table, [])
         keys = answer.get("UnprocessedKeys", {}).get(table, {"Keys": []})["Keys"]
@@ -278,22 +246,24 @@ def batch_write(db: Database, table: str, requests: "Sequence[WriteRequestTypeDe
 
 
 def _write_batch(db: Database, table: str, requests: "Sequence[WriteRequestTypeDef]") -> None:
-    attempt = 0
+    pauses = _pauses()
     left: Any = requests
     while left:
-        _wait_for_capacity(attempt)
-        attempt += 1
+        next(pauses)
         answer = db.client.batch_write_item(RequestItems={table: left})
         left = answer.get("UnprocessedItems", {}).get(table, [])
 
 
-def _wait_for_capacity(attempt: int) -> None:
-    """Back off before the next request for what a batch has left unprocessed.
+def _pauses() -> Iterator[None]:
+    """Yield at once, then after growing pauses, for what a batch has left unprocessed.
 
     Raises:
-        Throttled: it has been left too often, for some ten seconds.
+        Throttled: it has been left unprocessed for ten seconds.
     """
-    if attempt == _BATCH_ATTEMPTS:
-        raise Throttled("the database is busy; try again in a moment")
-    if attempt:
+    until = time.monotonic() + _BATCH_SECONDS
+    yield
+    for attempt in count(1):
+        if time.monotonic() > until:
+            raise Throttled("the database is busy; try again in a moment")
         back_off(attempt, base=0.025, longest=1.0)
+        yield

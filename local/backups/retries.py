@@ -3,11 +3,9 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from botocore.exceptions import ConnectionError as NotConnected
-from botocore.exceptions import HTTPClientError
-
 from core.domain.errors import Throttled
 from core.storage.backoff import back_off
+from core.storage.faults import is_unavailable
 
 T = TypeVar("T")
 
@@ -15,14 +13,15 @@ _RETRIES = 8  # with delays of up to 20 s, each after the SDK's own
 
 
 def retried(step: Callable[[], T]) -> T:
-    """Return the result of a step that can be repeated; retry it on time-outs, lost connections, throttling.
+    """Return the result of a step that can be repeated; retry it while the database does not do its part.
 
-    Raises:
-        HTTPClientError, NotConnected, Throttled: the last retry failed too.
+    Raises what the last retry raises.
     """
     for attempt in range(_RETRIES):
         try:
             return step()
-        except (HTTPClientError, NotConnected, Throttled):
+        except Exception as error:
+            if not isinstance(error, Throttled) and not is_unavailable(error):
+                raise
             back_off(attempt, base=0.5, longest=20.0)
     return step()

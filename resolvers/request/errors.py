@@ -8,7 +8,8 @@ from strawberry.extensions import SchemaExtension
 from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
 from strawberry.types.execution import StreamExecutionResult
 
-from core.domain.errors import LeaderboardError
+from core.domain.errors import LeaderboardError, Unavailable
+from core.storage.faults import is_unavailable
 
 INTERNAL_FAILURE = "InternalFailure"
 INTERNAL_FAILURE_MESSAGE = "Something went wrong on our side; try again"
@@ -21,8 +22,9 @@ _log = logging.getLogger(__name__)
 def describe(error: GraphQLError) -> dict[str, object]:
     """Return an error of a response as AppSync writes it.
 
-    A refusal has its class name as `errorType`. A query that does not fit the schema has no type, as on
-    AppSync. Any other error is an InternalFailure with a fixed message.
+    A refusal has its class name as `errorType`; a database that does not answer is `Unavailable`. A query
+    that does not fit the schema has no type, as on AppSync. Any other error is an InternalFailure with a
+    fixed message.
     """
     locations = [
         {"line": location.line, "column": location.column, "sourceName": None}
@@ -31,10 +33,7 @@ def describe(error: GraphQLError) -> dict[str, object]:
     cause = _cause(error)
     if cause is None:
         return {"path": None, "locations": locations, "message": f"Validation error: {_query_fault(error)}"}
-    if isinstance(cause, LeaderboardError):
-        error_type, message = cause.code, error.message
-    else:
-        error_type, message = INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE
+    error_type, message = _public(cause)
     return {
         "path": error.path,
         "data": None,
@@ -47,10 +46,8 @@ def describe(error: GraphQLError) -> dict[str, object]:
 
 def describe_exception(error: Exception) -> tuple[str, str]:
     """Return an exception's `errorType` and message for clients; log it if it is unexpected."""
-    if isinstance(error, LeaderboardError):
-        return error.code, str(error)
-    _log.error("unexpected error", exc_info=error)
-    return INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE
+    _log_unless_refusal(error, None)
+    return _public(error)
 
 
 def log_unexpected(errors: Iterable[GraphQLError]) -> None:
@@ -61,10 +58,26 @@ def log_unexpected(errors: Iterable[GraphQLError]) -> None:
     logged: list[Exception] = []
     for error in errors:
         cause = _cause(error)
-        if cause is None or isinstance(cause, LeaderboardError) or any(cause is other for other in logged):
+        if cause is None or any(cause is other for other in logged):
             continue
         logged.append(cause)
-        _log.error("unexpected error at %s", error.path, exc_info=cause)
+        _log_unless_refusal(cause, error.path)
+
+
+def _public(error: Exception) -> tuple[str, str]:
+    """Return what a client is told of an exception: its `errorType`, and a message."""
+    if is_unavailable(error):
+        error = Unavailable("the database did not answer; a change may have been made, or not: try again")
+    if isinstance(error, LeaderboardError):
+        return error.code, str(error)
+    return INTERNAL_FAILURE, INTERNAL_FAILURE_MESSAGE
+
+
+def _log_unless_refusal(error: Exception, path: object) -> None:
+    if is_unavailable(error):
+        _log.warning("the database did not answer at %s: %s", path, error)
+    elif not isinstance(error, LeaderboardError):
+        _log.error("unexpected error at %s", path, exc_info=error)
 
 
 class ErrorsOverSockets(SchemaExtension):

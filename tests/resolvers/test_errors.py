@@ -230,6 +230,7 @@ def test_the_error_types_are_those_of_the_contract() -> None:
         "SubmissionConflict",
         "VersionConflict",
         "Unauthorized",
+        "Unavailable",
         "Throttled",
     }
 

@@ -14,7 +14,7 @@ from core.domain.errors import Throttled
 from core.domain.model import CounterMode, RankStrategy, ScorePolicy
 from core.moderation.moderate import remove_entry
 from core.ranking.queries import entry, size
-from core.storage import database
+from core.storage import faults
 from core.storage.clock import now_ms
 from core.storage.connections import Answer
 from core.storage.database import Database, metered
@@ -195,8 +195,7 @@ def test_a_write_waits_for_a_transaction_on_its_entry(
 def test_a_conflict_that_does_not_end_stores_nothing(
     db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, write: str
 ) -> None:
-    monkeypatch.setattr("core.entries.write.back_off", lambda _attempt: None)
-    monkeypatch.setattr(database, "_CONFLICT_ATTEMPTS", 4)
+    monkeypatch.setattr(faults, "_CONFLICT_ATTEMPTS", 4)
     twin = Twin.make(db, boards, counter_mode=TRANSACTIONAL)
     twin.submit("p", 2**20 + 1)
 

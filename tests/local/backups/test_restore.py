@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import ReadTimeoutError
+from botocore.exceptions import ClientError, ReadTimeoutError
 
 from core.archives.read import archive_entries, archives_page
 from core.archives.write import begin_archive
@@ -191,8 +191,15 @@ def test_no_archive_is_made_of_incomplete_standings(
     assert [board.id for board in other.boards.page(10).items] == ["daily"]
 
 
-def test_time_outs_are_retried(
-    stack: Stack, other: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "fault",
+    [
+        ReadTimeoutError(endpoint_url="http://localhost"),
+        ClientError({"Error": {}, "ResponseMetadata": {"HTTPStatusCode": 503}}, "Scan"),  # type: ignore[typeddict-item]
+    ],
+)
+def test_outages_are_retried(
+    stack: Stack, other: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
     (board,) = fill_streamed_board(stack.db, stack.boards)
     stack.drain()
@@ -201,7 +208,7 @@ def test_time_outs_are_retried(
     def may_time_out(step: Callable[..., Any]) -> Callable[..., Any]:
         def attempt(*args: Any, **kwargs: Any) -> Any:
             if next(time_outs, None) is not None:
-                raise ReadTimeoutError(endpoint_url="http://localhost")
+                raise fault
             return step(*args, **kwargs)
 
         return attempt
