@@ -20,7 +20,7 @@ from core.domain.keys import SEPARATOR
 from core.domain.limits import MAX_BOARDS_PAGE, MAX_TITLE_BYTES, check_limit
 from core.domain.model import UNSET, Board, ClientAccess, Page, PeriodKind, RankBucket, Retention, Unset
 from core.domain.page_tokens import decode_text, encode_token, every_item, fill_page
-from core.domain.periods import change_zone
+from core.domain.periods import change_zone, next_end
 from core.domain.rank_key import microseconds
 from core.domain.text import check_id, check_text
 from core.records.audit import AuditAction, AuditContext, check_reason, record
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from botocore.exceptions import ClientError
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, TransactWriteItemTypeDef
 
-_LISTED = "boards"  # the one partition of the index that lists boards, which are seldom written
+LISTED = "boards"  # the one partition of each index of boards, which are seldom written
 _ATTEMPTS = 10
 _MAX_CACHED = 2_000  # boards; beyond that all are read again
 
@@ -75,7 +75,7 @@ class Boards:
         try:
             self._db.client.put_item(
                 TableName=self._db.tables.boards,
-                Item=_to_item(board),
+                Item=board_item(board),
                 ConditionExpression="attribute_not_exists(board)",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
@@ -148,7 +148,7 @@ class Boards:
         return Page([board for _, board in found], token)
 
     def _read_page(self, limit: int, after: str | None) -> tuple[list[tuple[str, Board | None]], bool]:
-        values: dict[str, AttributeValueTypeDef] = {":listed": {"S": _LISTED}}
+        values: dict[str, AttributeValueTypeDef] = {":listed": {"S": LISTED}}
         condition = "listed = :listed"
         if after is not None:
             values[":after"] = {"S": after}
@@ -310,7 +310,7 @@ class Boards:
                 ":version": {"N": str(expected.version)},
                 ":generation": {"S": expected.generation},
             },
-            **({"Item": _to_item(changed)} if changed else {"Key": _key(expected.id)}),
+            **({"Item": board_item(changed)} if changed else {"Key": board_key(expected.id)}),
         }
         item: Any = {"Put" if changed else "Delete": write}
         try:
@@ -330,7 +330,7 @@ class Boards:
         return next(iter(self._read_all([board_id], consistent=True)), None)
 
     def _read_all(self, board_ids: Sequence[str], *, consistent: bool = False) -> list[Board]:
-        keys = [_key(board_id) for board_id in board_ids]
+        keys = [board_key(board_id) for board_id in board_ids]
         items = batch_get(self._db, self._db.tables.boards, keys, consistent=consistent)
         return [board_from_json(item["definition"]["S"]) for item in items]
 
@@ -344,6 +344,24 @@ class Boards:
         return not self._for_clients or board.client_access is not ClientAccess.NONE
 
 
+def board_item(board: Board) -> "dict[str, AttributeValueTypeDef]":
+    """Return the item of a board that was created or changed.
+
+    It is due at once, and whoever looks at it sets the time; boards without periods that end are never due.
+    """
+    due: dict[str, AttributeValueTypeDef] = (
+        {} if next_end(board, board.created_at) is None else {"due_at": {"N": "0"}}
+    )
+    return {
+        **board_key(board.id),
+        "listed": {"S": LISTED},
+        **due,
+        "generation": {"S": board.generation},
+        "version": {"N": str(board.version)},
+        "definition": {"S": board_to_json(board)},
+    }
+
+
 def deletion_name(board: Board) -> str:
     """Return the name of the job that deletes what is left of a board."""
     return f"{board.id}{SEPARATOR}{board.generation}"
@@ -355,15 +373,6 @@ def _is_written(error: "ClientError", board: Board | None) -> bool:
     return board is not None and definition == {"S": board_to_json(board)}
 
 
-def _key(board_id: str) -> "dict[str, AttributeValueTypeDef]":
+def board_key(board_id: str) -> "dict[str, AttributeValueTypeDef]":
+    """Return the key of a board's item."""
     return {"board": {"S": board_id}}
-
-
-def _to_item(board: Board) -> "dict[str, AttributeValueTypeDef]":
-    return {
-        **_key(board.id),
-        "listed": {"S": _LISTED},
-        "generation": {"S": board.generation},
-        "version": {"N": str(board.version)},
-        "definition": {"S": board_to_json(board)},
-    }

@@ -14,32 +14,26 @@ from core.upkeep.deletion import delete_rest
 from core.upkeep.growth import grow_all
 from core.upkeep.period_ends import call_period_end_hooks
 
-# Late scores have hours of grace, so polling every five minutes is enough.
-_POLL_SECONDS = 300.0
-
 _log = logging.getLogger(__name__)
 
 
 @dataclass
 class Maintenance:
-    """One process's background work; `polled_at` is when it last looked for periods that have ended."""
+    """One process's background work."""
 
     db: Database
     boards: Boards
-    polled_at: float | None = None
 
     def run(self, seconds: float) -> tuple[int, int]:
         """Run one slice of everything that is due; return how many growing trees and jobs are left.
 
-        Each job gets what is left of about `seconds`, and one step at least. A tree, hook or job that fails
-        stops no other, and is tried again in the next slice. Costs a read unit and a half where nothing is
-        due; every five minutes what `call_period_end_hooks` costs.
+        The hooks of ended periods get half of about `seconds`, and each job what is left, but one step at
+        least. A tree, hook or job that fails stops no other, and is tried again in the next slice. Costs two
+        read units where nothing is due.
         """
-        growing = grow_all(self.db, self.boards)
         now = time.monotonic()
-        if self.polled_at is None or now > self.polled_at + _POLL_SECONDS:
-            self.polled_at = now
-            call_period_end_hooks(self.db, self.boards, datetime.now(UTC))
+        growing = grow_all(self.db, self.boards)
+        call_period_end_hooks(self.db, datetime.now(UTC), seconds / 2)
         jobs = 0
         for job, name, item in pending_jobs(self.db):
             try:

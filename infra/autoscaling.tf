@@ -5,6 +5,7 @@ locals {
     scores_by_rank = { path = "table/${aws_dynamodb_table.scores.name}/index/by_rank", kind = "index", limits = var.provisioned_capacity.scores }
     counters       = { path = "table/${aws_dynamodb_table.counters.name}", kind = "table", limits = var.provisioned_capacity.counters }
     boards         = { path = "table/${aws_dynamodb_table.boards.name}", kind = "table", limits = var.provisioned_capacity.boards }
+    boards_by_due  = { path = "table/${aws_dynamodb_table.boards.name}/index/by_due", kind = "index", limits = var.provisioned_capacity.boards }
     boards_by_id   = { path = "table/${aws_dynamodb_table.boards.name}/index/by_id", kind = "index", limits = var.provisioned_capacity.boards }
   }
   scaled = merge([

@@ -18,6 +18,7 @@ locals {
   indexes = {
     scores-by-rank = { table = "scores", name = "by_rank" }
     boards-by-id   = { table = "boards", name = "by_id" }
+    boards-by-due  = { table = "boards", name = "by_due" }
   }
 }
 
@@ -166,10 +167,32 @@ resource "aws_dynamodb_table" "boards" {
     type = "S"
   }
 
+  attribute {
+    name = "due_at"
+    type = "N"
+  }
+
   global_secondary_index {
     name            = "by_id"
     hash_key        = "listed"
     range_key       = "board"
+    projection_type = "ALL"
+    read_capacity   = local.on_demand ? null : local.minimum.boards.read_min
+    write_capacity  = local.on_demand ? null : local.minimum.boards.write_min
+
+    dynamic "on_demand_throughput" {
+      for_each = local.ceilings.boards
+      content {
+        max_read_request_units  = on_demand_throughput.value.read
+        max_write_request_units = on_demand_throughput.value.write
+      }
+    }
+  }
+
+  global_secondary_index {
+    name            = "by_due"
+    hash_key        = "listed"
+    range_key       = "due_at"
     projection_type = "ALL"
     read_capacity   = local.on_demand ? null : local.minimum.boards.read_min
     write_capacity  = local.on_demand ? null : local.minimum.boards.write_min

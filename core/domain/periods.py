@@ -53,6 +53,12 @@ def period_end(board: Board, period: str) -> datetime | None:
     return end if span.at is None else max(end, span.at)
 
 
+def next_end(board: Board, moment: datetime) -> datetime | None:
+    """Return when the first of the periods that hold an instant ends; None if none of them ends."""
+    ends = (period_end(board, period_key(board, kind, moment)) for kind in board.periods)
+    return min((end for end in ends if end is not None), default=None)
+
+
 def expires_at(board: Board, period: str) -> datetime | None:
     """Return the instant at which a period and all its entries expire, None if never."""
     end = period_end(board, period)

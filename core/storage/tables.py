@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 RANK_INDEX = "by_rank"
 BOARD_INDEX = "by_id"
+DUE_INDEX = "by_due"
 TTL_ATTRIBUTE = "expires_at"
 
 
@@ -31,13 +32,10 @@ def definitions(db: Database) -> list["CreateTableInputTypeDef"]:
         },
         _table(tables.counters, "standings", "node"),
         {
-            **_table(tables.boards, "board", listed="S"),
+            **_table(tables.boards, "board", listed="S", due_at="N"),
             "GlobalSecondaryIndexes": [
-                {
-                    "IndexName": BOARD_INDEX,
-                    "KeySchema": _key("listed", "board"),
-                    "Projection": {"ProjectionType": "ALL"},
-                }
+                {"IndexName": name, "KeySchema": _key("listed", key), "Projection": {"ProjectionType": "ALL"}}
+                for name, key in [(BOARD_INDEX, "board"), (DUE_INDEX, "due_at")]
             ],
         },
         _table(tables.records, "record_set", "record_id"),

@@ -15,7 +15,7 @@ run "by_default" {
 
   assert {
     condition = alltrue([
-      for name, index in { scores-by-rank = ["scores", "by_rank"], boards-by-id = ["boards", "by_id"] } : alltrue([
+      for name, index in { scores-by-rank = ["scores", "by_rank"], boards-by-id = ["boards", "by_id"], boards-by-due = ["boards", "by_due"] } : alltrue([
         for kind in ["Read", "Write"] :
         aws_cloudwatch_metric_alarm.alarm["${name}-${lower(kind)}-throttles"].metric_name == "${kind}ThrottleEvents" &&
         aws_cloudwatch_metric_alarm.alarm["${name}-${lower(kind)}-throttles"].dimensions == tomap({ TableName = "leaderboard-${index[0]}", GlobalSecondaryIndexName = index[1] })
@@ -74,7 +74,7 @@ run "with_http" {
           for each in(
             strcontains(name, "*function*") ? keys(output.function_names) :
             strcontains(name, "*table*") ? keys(output.table_names) :
-            strcontains(name, "*index*") ? ["scores-by-rank", "boards-by-id"] :
+            strcontains(name, "*index*") ? ["scores-by-rank", "boards-by-id", "boards-by-due"] :
             strcontains(name, "*key*") ? keys(var.api_keys) : [""]
           ) : replace(name, "/\\*[a-z]+\\*/", each)
         ]

@@ -36,7 +36,7 @@ run "all_options_on" {
   }
 
   assert {
-    condition     = aws_dynamodb_table.scores.billing_mode == "PROVISIONED" && length(aws_appautoscaling_policy.capacity) == 10
+    condition     = aws_dynamodb_table.scores.billing_mode == "PROVISIONED" && length(aws_appautoscaling_policy.capacity) == 12
     error_message = "Capacity is provisioned and scales."
   }
 

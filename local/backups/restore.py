@@ -16,7 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.domain.board import board_from_json, board_to_json
+from core.boards import board_item, board_key
+from core.domain.board import board_from_json
 from core.domain.keys import standings_key
 from core.domain.model import Board, CounterMode
 from core.domain.periods import periods_used
@@ -92,7 +93,7 @@ def _show_from(show: Callable[[int], object], before: int, count: int) -> None:
 def _check_free(db: Database, boards: Sequence[Board], backup_id: str) -> None:
     """Raise if the stack has a board of the backup, unless an earlier run of this restore wrote it."""
     for board in boards:
-        key = {"board": {"S": board.id}}
+        key = board_key(board.id)
         item = db.client.get_item(TableName=db.tables.boards, Key=key, ConsistentRead=True).get("Item")
         if item is None:
             continue
@@ -103,17 +104,10 @@ def _check_free(db: Database, boards: Sequence[Board], backup_id: str) -> None:
 
 
 def _put_board(db: Database, board: Board, *, listed: bool = True) -> None:
-    in_list: dict[str, Any] = {"listed": {"S": "boards"}} if listed else {}
-    db.client.put_item(
-        TableName=db.tables.boards,
-        Item={
-            "board": {"S": board.id},
-            **in_list,
-            "generation": {"S": board.generation},
-            "version": {"N": str(board.version)},
-            "definition": {"S": board_to_json(board)},
-        },
-    )
+    item = board_item(board)
+    if not listed:
+        del item["listed"]
+    db.client.put_item(TableName=db.tables.boards, Item=item)
 
 
 def _write_part(

@@ -25,17 +25,19 @@ def test_the_tables_are_those_of_the_code(db: Database) -> None:
             for attribute in wanted["AttributeDefinitions"]
         }
         assert ("NEW_AND_OLD_IMAGES" in block) == ("StreamSpecification" in wanted)
+        inner = re.findall(r"global_secondary_index \{(.*?)\n  \}", block, re.DOTALL)
+        indexes = {
+            found["name"]: found for found in (dict(re.findall(r'(\w+) += "(\w+)"', one)) for one in inner)
+        }
+        assert indexes.keys() == {index["IndexName"] for index in wanted.get("GlobalSecondaryIndexes", ())}
         for index in wanted.get("GlobalSecondaryIndexes", ()):
-            inner = re.search(r"global_secondary_index \{(.*?)\n  \}", block, re.DOTALL)
-            assert inner
-            found = dict(re.findall(r'(\w+) += "(\w+)"', inner[1]))
-            assert found["name"] == index["IndexName"]
+            found = indexes[index["IndexName"]]
             assert {kind: found[kind] for kind in ("hash_key", "range_key")} == _keys(index["KeySchema"])
             assert found["projection_type"] == index["Projection"]["ProjectionType"]
             if index["IndexName"] == RANK_INDEX:
                 projection = (INFRA / "rank_index.json").read_text()
                 assert json.loads(projection) == index["Projection"]["NonKeyAttributes"], "run `make schema`"
-                assert 'jsondecode(file("${path.module}/rank_index.json"))' in inner[1]
+                assert 'jsondecode(file("${path.module}/rank_index.json"))' in inner[0]
         expires = wanted["TableName"] in tables_with_ttl(db)
         assert (f'attribute_name = "{TTL_ATTRIBUTE}"' in block) is expires
 

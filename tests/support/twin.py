@@ -298,7 +298,7 @@ def submit_to(
             written_score(board, score),
             achieved_at=achieved_at,
         ),
-        now=NOW + timedelta(days=1),
+        now=max(achieved_at, NOW + timedelta(days=1)),
     )
 
 

@@ -173,7 +173,7 @@ def test_no_archive_is_made_of_incomplete_standings(
 
     def maintain() -> None:
         Maintenance(other.db, other.boards).run(1e9)
-        call_period_end_hooks(other.db, other.boards, NOW + timedelta(days=3))
+        call_period_end_hooks(other.db, NOW + timedelta(days=3), 60)
 
     write_part = restoring._write_part
 
