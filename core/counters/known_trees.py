@@ -56,6 +56,7 @@ class Trees:
     def __init__(self, db: Database, board: Board, standings: str, cached: CachedTrees | None = None) -> None:
         self._db, self._board, self._standings = db, board, standings
         self._cached = db.cache(CounterCache).trees_of(standings) if cached is None else cached
+        self._is_shared = cached is None
 
     def steps(self, changes: Sequence[Change]) -> dict[tuple[int, Path], list[Step]]:
         """Return the steps that changes take in each node, by (tree, path), of every tree.
@@ -144,17 +145,20 @@ class Trees:
         growth, but how long the node holds for counting does not change.
         """
         node = self._cached.nodes.get(tree, {}).get(path) or self._new_node(tree, path, edges)
-        with self._db.cache(CounterCache).lock:
-            nodes = self._cached.nodes.setdefault(tree, {})
-            node = nodes.get(path, node)
+        cache = self._db.cache(CounterCache)
+        with cache.lock:
+            node = self._cached.nodes.get(tree, {}).get(path, node)
             # Growth is never undone: what another thread or a fresher read has found stays.
-            nodes[path] = replace(
+            node = replace(
                 node,
                 grown={**node.grown, **by_child(item, BIRTH)},
                 settled=node.settled.union(by_child(item, SETTLED)),
                 known_at=max(node.known_at, read_at),
             )
-            return nodes[path]
+            self._cached.put_node(tree, path, node)
+            if self._is_shared:
+                cache.trees.put(self._standings, self._cached, self._cached.size)
+            return node
 
     def _with_nodes(self, tree: int, compute: Callable[[Mapping[Path, Node]], T]) -> T:
         """Return what `compute` makes of a tree's nodes, reading each node that it turns out to need.
@@ -200,9 +204,7 @@ class Trees:
             if cached.directory is not None and read_at < cached.read_at:
                 return cached.directory  # another thread has read it since
             cached.directory, cached.read_at = directory, read_at
-            # `list` copies in one step: threads add trees without the lock.
-            kept = [(tree, nodes) for tree, nodes in list(cached.nodes.items()) if tree in directory.births]
-            cached.nodes = dict(kept)
+            cached.keep(directory.births)
         return directory
 
 

@@ -19,7 +19,6 @@ from core.tree.rungs import Rungs, make_rungs
 
 FRESH = 1.0  # seconds that a ladder serves without a refresh
 STALE = 1.5  # seconds after which readers wait for a new one
-REMEMBERED = 200  # ladders in memory, up to some hundred KB each
 
 _pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="ladder")
 
@@ -54,8 +53,5 @@ def _load(db: Database, board: Board, standings: str) -> Rungs:
     tree = load_tree(db, board, standings, Trees(db, board, standings).current())
     counted_at = as_of(board, (item for _, item in tree.values()), read_at)
     rungs = make_rungs([(leaf.low, count) for leaf, count in leaves(tree)], counted_at, loaded_at)
-    ladders = db.cache(CounterCache).ladders
-    if len(ladders) > REMEMBERED:
-        ladders.clear()
-    ladders[standings] = rungs
+    db.cache(CounterCache).put_ladder(standings, rungs)
     return rungs

@@ -1,5 +1,6 @@
 """Threads of one process share its caches: what one of them does to a cache must not mislead another."""
 
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 
 from core.boards import Boards
 from core.counters import known_trees, nodes, root
-from core.counters.cache import CounterCache
+from core.counters.cache import CounterCache, Recent
 from core.counters.known_trees import Trees
 from core.counters.nodes import TREES_NODE, node_key
 from core.domain.model import RankStrategy
@@ -19,6 +20,7 @@ from core.ranking.ranks import rank_entries
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
 from core.tree.changes import Change
+from core.tree.rungs import make_rungs
 from tests.support.deliveries import Records
 from tests.support.histories import Life, small_leaves
 from tests.support.interleaving import instant
@@ -163,3 +165,52 @@ def test_the_nodes_of_a_replaced_tree_are_dropped(db: Database, boards: Boards) 
     use_tree_1(db, twin.standings)
     assert trees.current() == 1
     assert not db.cache(CounterCache).trees_of(twin.standings).nodes
+
+
+def test_what_was_not_used_for_longest_leaves_a_full_cache() -> None:
+    recent = Recent[str](100)
+    for name in "abc":
+        recent.put(name, name.upper(), 30)
+    assert recent.get("a") == "A"
+    recent.put("d", "D", 30)
+    assert [recent.get(name) for name in "abcd"] == ["A", None, "C", "D"]
+    recent.put("c", "C2", 60)
+    assert [recent.get(name) for name in "acd"] == [None, "C2", "D"]
+    recent.put("e", "E", 1_000)  # more than fits, but what was put last stays
+    assert [recent.get(name) for name in "cde"] == [None, None, "E"]
+    recent.pop("e")
+    recent.pop("e")
+    recent.put("f", "F", 100)
+    recent.put("g", "G", 0)
+    assert (recent.get("f"), recent.get("g")) == ("F", "G")
+
+
+def test_the_memory_of_trees_and_ladders_is_bounded(db: Database, boards: Boards) -> None:
+    """What the cache takes them to be is what they are, within a quarter."""
+    board = Twin.make(db, boards).board
+    limit = 1_000_000
+    cache = CounterCache(Recent(limit), Recent(limit))
+    db._caches[CounterCache] = cache
+    edges = {"edges": {"B": nodes.pack_edges([b"%08d" % at for at in range(120)])}, "born": {"N": "7"}}
+    born = {nodes.attribute(nodes.BIRTH, child): {"N": "1770000000000"} for child in range(20)}
+
+    def fill(standings: str) -> None:
+        trees = Trees(db, board, standings)
+        trees.remember_node(0, (), {})
+        for child in range(10):
+            trees.remember_node(0, (5, child), born, edges=edges)
+
+    def load(standings: str) -> None:
+        leaves = [(b"%08d" % at, 50 + at) for at in range(2_000)]
+        cache.put_ladder(standings, make_rungs(leaves, NOW, 0.0))
+
+    for put in (fill, load):
+        put("warm up")
+        tracemalloc.start()
+        try:
+            for at in range(60):
+                put(f"{board.id}#all-time#g{at}")
+            used, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert 0.75 * limit < used < 1.25 * limit, put
