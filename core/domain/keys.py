@@ -42,6 +42,10 @@ def rank_shards(board: Board, standings: str) -> list[str]:
 
 
 def shard_of(board: Board, participant_id: str) -> int:
-    """Return the number of a participant's index shard, the same in every process."""
-    digest = hashlib.blake2b(participant_id.encode(), digest_size=4).digest()
-    return int.from_bytes(digest, "big") % board.shards
+    """Return the number of a participant's index shard."""
+    return participant_hash(participant_id) % board.shards
+
+
+def participant_hash(participant_id: str) -> int:
+    """Return a number from 0 to 2^32 - 1 that is the same in every process."""
+    return int.from_bytes(hashlib.blake2b(participant_id.encode(), digest_size=4).digest(), "big")

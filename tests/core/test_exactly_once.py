@@ -1,5 +1,7 @@
 """Each record counts once, under deaths, redelivery, re-split batches, races, growth and rebuilds.
 
+Some boards are counted shard by shard of the stream, some by bookkeepers behind a queue.
+
 Every seed is one history, run request by request; see `tests.support.interleaving`. At its end all records
 are counted, and then each count of the tree, the size and the top must be what a recount finds.
 """
@@ -10,6 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from core.counters import nodes
+from core.counters.ledger import Ledger
 from core.ranking import top
 from core.storage.database import Database
 from tests.support.deliveries import Records
@@ -70,3 +73,11 @@ def test_without_guards_records_count_twice(
     for module in (nodes, top):
         monkeypatch.setattr(module, "guard_name", lambda _shard: f"seq_{next(numbers)}")
     assert any(run_history(seed) for seed in [*PLAIN[:5], *GROWING[:5]])
+
+
+def test_without_the_ledger_records_that_are_bundled_again_count_twice(
+    run_history: Callable[[int], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The seeds do bundle records again, and bookkeepers do die and race."""
+    monkeypatch.setattr(Ledger, "counted", lambda _ledger, _shard: -1)
+    assert any(run_history(seed) for seed in PLAIN)

@@ -1,9 +1,16 @@
-"""Deliver a stream as an event source does: several shards, batches split and merged, and delivered again."""
+"""Deliver a stream as an event source does: several shards, batches split and merged, and delivered again.
 
+Bundles of hot boards go through queues, one for each bookkeeper, as SQS keeps them: in order, and delivered
+again until they are taken off.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.storage.database import Database
-from core.stream import process
+from core.stream import BatchReport, count_bundles, process
+from core.tree.bundle import Bundle, pack, unpack
 from local.stack.stream_reader import connect_streams
 from tests.support.bare import BareClient
 from tests.support.interleaving import Killed, Process, World
@@ -40,7 +47,15 @@ class Records:
 class Deliveries:
     """The stream's shards: a participant's records are in one of them, after a resharding in its child."""
 
-    def __init__(self, world: World, records: Records, shards: int, reshard_at: int | None = None) -> None:
+    def __init__(
+        self,
+        world: World,
+        records: Records,
+        shards: int,
+        reshard_at: int | None = None,
+        *,
+        queued: bool = False,
+    ) -> None:
         self._world = world
         self._records = records
         self._shards = shards
@@ -49,6 +64,11 @@ class Deliveries:
         self.of: dict[str, list[Record]] = {f"{at}": [] for at in range(shards)}
         self.counted: dict[str, int] = {}  # the checkpoints
         self.due: set[str] = set()  # the standings whose participants may have to be notified
+        self._queued = queued
+        self.queues: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+        self.duplicates = 0  # records that were enqueued again
+        self._enqueued: defaultdict[str, int] = defaultdict(int)  # by shard and queue, up to which record
+        self._number = 10**19
 
     def read(self) -> None:
         """Read new records and assign each to a shard."""
@@ -88,7 +108,9 @@ class Deliveries:
             start = own.get(shard, 0)
             end = chance.randint(start + 1, len(self.of[shard]))
             try:
-                report = process(consumer.db, consumer.boards, shard, self.of[shard][start:end])
+                report = self._process(
+                    consumer.db, consumer.boards, shard, self.of[shard][start:end], consumer
+                )
             except Killed:
                 consumer.restart()
                 own = {name: max(0, at - chance.choice([0, 0, 3])) for name, at in self.counted.items()}
@@ -97,13 +119,64 @@ class Deliveries:
                 self.due |= report.due
                 self.counted[shard] = max(end, self.counted.get(shard, 0))
 
+    def _process(
+        self, db: Database, boards: Any, shard: str, records: list[Record], consumer: Process | None = None
+    ) -> BatchReport:
+        def hand_on(bundles: Sequence[Bundle]) -> None:
+            for each in bundles:
+                for text in pack(each):
+                    self._enqueue(text)
+                    if consumer is not None:
+                        consumer.sleep(0.01)  # where it may die
+
+        return process(db, boards, shard, records, hand_on if self._queued else None)
+
+    def _enqueue(self, text: str) -> None:
+        bundle = unpack(text)
+        queue = f"{bundle.standings}/{bundle.bookkeeper}"
+        last = self._enqueued[f"{bundle.shard_id} {queue}"]
+        self.duplicates += sum(change.sequence <= last for change in bundle.changes)
+        self._enqueued[f"{bundle.shard_id} {queue}"] = max(last, bundle.changes[-1].sequence)
+        self._number += 7
+        self.queues[queue].append((self._number, text))
+
+    def keep_books(self, bookkeeper: Process) -> None:
+        """Count for ever what is in the queues; restart after each death.
+
+        Nothing keeps two of these from taking the same bundles, as if one had been thought dead.
+        """
+        world: World = bookkeeper.world
+        chance: random.Random = world.random
+        while True:
+            waiting = [name for name, queue in self.queues.items() if queue]
+            if not waiting:
+                bookkeeper.sleep(0.5)
+                continue
+            name = chance.choice(waiting)
+            taken = self.queues[name][: chance.randint(1, 10)]
+            try:
+                self._count(bookkeeper.db, bookkeeper.boards, name, taken)
+            except Killed:
+                bookkeeper.restart()
+
+    def _count(self, db: Database, boards: Any, name: str, taken: list[tuple[int, str]]) -> int:
+        bundles = [(number, unpack(text)) for number, text in taken]
+        self.due |= count_bundles(db, boards, bundles, wait=False).due
+        last = taken[-1][0]
+        self.queues[name] = [one for one in self.queues[name] if one[0] > last]
+        return sum(len(bundle.changes) for _, bundle in bundles)
+
     def drain(self, db: Database, boards: Any) -> int:
         """Count all records that are left; return how many."""
         total = 0
-        while ready := self.ready():
+        while (ready := self.ready()) or any(self.queues.values()):
             for shard in ready:
                 start = self.counted.get(shard, 0)
-                self.due |= process(db, boards, shard, self.of[shard][start:]).due
-                total += len(self.of[shard]) - start
+                report = self._process(db, boards, shard, self.of[shard][start:])
+                self.due |= report.due
+                total += len(self.of[shard]) - start - report.handed_on
                 self.counted[shard] = len(self.of[shard])
+            for name, queue in list(self.queues.items()):
+                if queue:
+                    total += self._count(db, boards, name, queue)
         return total

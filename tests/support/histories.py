@@ -66,9 +66,11 @@ class Life:
         world = World(database, random.Random(seed))
         virtual(monkeypatch, world)
         board = define_board(id=f"board-{uuid.uuid4().hex[:8]}", now=datetime.now(UTC), **definition)
-        shards = world.random.choice([1, 1, 2])
+        shards = world.random.choice([1, 1, 2, 4])
         resharded_at = world.random.choice([None, 15])
-        return cls(world, Boards(database).create(board), Deliveries(world, records, shards, resharded_at))
+        queued = world.random.choice([True, True, False])
+        deliveries = Deliveries(world, records, shards, resharded_at, queued=queued)
+        return cls(world, Boards(database).create(board), deliveries)
 
     @classmethod
     def of_twelve(cls, monkeypatch: pytest.MonkeyPatch, database: Database) -> "Life":
@@ -157,6 +159,7 @@ class Life:
         for at in range(consumers or chance.choice([1, 2])):
             traits = {"deaths": deaths, "weight": chance.choice([0.3, 1, 3])}
             self.world.add(f"consumer{at}", self.deliveries.consume, **traits)
+            self.world.add(f"bookkeeper{at}", self.deliveries.keep_books, **traits)
         return [
             self.world.add(f"writer{at}", self.write, skew=chance.choice(self.clocks))
             for at in range(writers)
