@@ -44,6 +44,11 @@ locals {
       dimensions  = { FunctionName = aws_lambda_function.function["stream"].function_name }
       description = "Ranks are more than a minute behind the scores. The stream drops records after 24 hours."
     }
+    "bookkeepers-late" = {
+      namespace   = "AWS/SQS", metric = "ApproximateAgeOfOldestMessage", statistic = "Maximum", threshold = 60, periods = 3
+      dimensions  = { QueueName = aws_sqs_queue.bookkeeper.name }
+      description = "Ranks of a hot board are more than a minute behind its scores."
+    }
     "failed-records" = {
       namespace   = "AWS/SQS", metric = "ApproximateNumberOfMessagesVisible", statistic = "Maximum", threshold = 0, periods = 1
       dimensions  = { QueueName = aws_sqs_queue.failed.name }

@@ -11,9 +11,11 @@ locals {
     ] },
     { title = "Counting lag (s)", stat = "Maximum", metrics = [
       ["Leaderboard", "CountingLag", "Stack", var.name_prefix],
+      ["AWS/SQS", "ApproximateAgeOfOldestMessage", "QueueName", aws_sqs_queue.bookkeeper.name],
     ] },
     { title = "Counted changes", stat = "Sum", metrics = [
       ["Leaderboard", "CountedRecords", "Stack", var.name_prefix],
+      ["Leaderboard", "HandedOnRecords", "Stack", var.name_prefix],
       ["Leaderboard", "MalformedRecords", "Stack", var.name_prefix],
       ["AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName", aws_sqs_queue.failed.name],
     ] },

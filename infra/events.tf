@@ -36,6 +36,34 @@ resource "aws_lambda_event_source_mapping" "scores" {
   depends_on = [aws_iam_role_policy.function]
 }
 
+# Changes of hot boards, in a group for each bookkeeper of some standings: what is in a group is counted in order, by one
+# invocation at a time. Nothing is given up on: a group that fails is tried again for 14 days, and an alarm goes off.
+resource "aws_sqs_queue" "bookkeeper" {
+  name                       = "${var.name_prefix}-bookkeeper.fifo"
+  fifo_queue                 = true
+  deduplication_scope        = "messageGroup"
+  fifo_throughput_limit      = "perMessageGroupId"
+  visibility_timeout_seconds = 60      # twice the function's timeout
+  message_retention_seconds  = 1209600 # 14 days
+  kms_master_key_id          = var.kms_key_arn
+  sqs_managed_sse_enabled    = var.kms_key_arn == null ? true : null
+  tags                       = local.tags
+}
+
+resource "aws_lambda_event_source_mapping" "bookkeeper" {
+  function_name           = aws_lambda_alias.live["bookkeeper"].arn
+  event_source_arn        = aws_sqs_queue.bookkeeper.arn
+  batch_size              = 10
+  function_response_types = ["ReportBatchItemFailures"]
+  tags                    = local.tags
+
+  scaling_config {
+    maximum_concurrency = var.bookkeeper_max_concurrency
+  }
+
+  depends_on = [aws_iam_role_policy.function]
+}
+
 # Standings whose rank changes are due. A message asks for a pass; a pass that fails asks for the next one itself.
 resource "aws_sqs_queue" "notify" {
   name                       = "${var.name_prefix}-notify"

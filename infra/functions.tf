@@ -20,17 +20,19 @@ locals {
     for name, function in {
       api         = { zip = "api", timeout = 30, what = "Answers AppSync." }
       http        = { zip = "http", timeout = 30, what = "Answers plain HTTP." }
-      stream      = { zip = "worker", timeout = 120, what = "Counts changes of scores." }
+      stream      = { zip = "worker", timeout = 120, what = "Counts changes of scores, and hands those of hot boards on." }
+      bookkeeper  = { zip = "worker", timeout = 30, what = "Counts changes of hot boards." }
       notify      = { zip = "worker", timeout = 60, what = "Publishes rank changes to subscribers." }
       maintenance = { zip = "worker", timeout = 300, what = "Grows counter trees, writes archives, deletes boards and forgets participants." }
     } : name => function if name != "http" || local.with_http
   }
 
   environments = {
-    api    = { LEADERBOARD_EVENT_SECRET_SHA256 = nonsensitive(sha256(local.event_secret)) }
-    http   = { LEADERBOARD_EVENT_SECRET_SHA256 = nonsensitive(sha256(local.event_secret)) }
-    stream = { LEADERBOARD_NOTIFY_QUEUE_URL = aws_sqs_queue.notify.url }
-    notify = { LEADERBOARD_NOTIFY_QUEUE_URL = aws_sqs_queue.notify.url, LEADERBOARD_API_URL = aws_appsync_graphql_api.api.uris["GRAPHQL"] }
+    api        = { LEADERBOARD_EVENT_SECRET_SHA256 = nonsensitive(sha256(local.event_secret)) }
+    http       = { LEADERBOARD_EVENT_SECRET_SHA256 = nonsensitive(sha256(local.event_secret)) }
+    stream     = { LEADERBOARD_NOTIFY_QUEUE_URL = aws_sqs_queue.notify.url, LEADERBOARD_BOOKKEEPER_QUEUE_URL = aws_sqs_queue.bookkeeper.url }
+    bookkeeper = { LEADERBOARD_NOTIFY_QUEUE_URL = aws_sqs_queue.notify.url, LEADERBOARD_BOOKKEEPER_QUEUE_URL = aws_sqs_queue.bookkeeper.url }
+    notify     = { LEADERBOARD_NOTIFY_QUEUE_URL = aws_sqs_queue.notify.url, LEADERBOARD_API_URL = aws_appsync_graphql_api.api.uris["GRAPHQL"] }
   }
 }
 

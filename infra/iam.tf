@@ -28,7 +28,15 @@ locals {
       Action   = ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams"]
       Resource = ["${local.table_arns}-scores/stream/*"]
     },
-    { Effect = "Allow", Action = ["sqs:SendMessage"], Resource = [aws_sqs_queue.failed.arn, aws_sqs_queue.notify.arn] },
+    { Effect = "Allow", Action = ["sqs:SendMessage"], Resource = [aws_sqs_queue.bookkeeper.arn, aws_sqs_queue.failed.arn, aws_sqs_queue.notify.arn] },
+  ]
+  bookkeeper_statements = [
+    {
+      Effect   = "Allow"
+      Action   = ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"]
+      Resource = [aws_sqs_queue.bookkeeper.arn]
+    },
+    { Effect = "Allow", Action = ["sqs:SendMessage"], Resource = [aws_sqs_queue.notify.arn] },
   ]
   notify_statements = [
     {
@@ -57,6 +65,7 @@ locals {
         }
       ],
       name == "stream" ? local.stream_statements : [],
+      name == "bookkeeper" ? local.bookkeeper_statements : [],
       name == "notify" ? local.notify_statements : [],
       name == "notify" ? local.network_statements : [],
       local.key_statements,

@@ -47,30 +47,30 @@ variable "provisioned_concurrency" {
 }
 
 variable "memory_size" {
-  description = "MB of memory by function (api, http, stream, notify, maintenance); CPU comes with it. Those left out get 1024."
+  description = "MB of memory by function (api, http, stream, bookkeeper, notify, maintenance); CPU comes with it. Those left out get 1024."
   type        = map(number)
   default     = {}
 
   validation {
     condition = alltrue([
       for name, size in var.memory_size :
-      contains(["api", "http", "stream", "notify", "maintenance"], name) && size >= 256 && size <= 10240
+      contains(["api", "http", "stream", "bookkeeper", "notify", "maintenance"], name) && size >= 256 && size <= 10240
     ])
-    error_message = "memory_size: for api, http, stream, notify or maintenance, from 256 to 10240."
+    error_message = "memory_size: for api, http, stream, bookkeeper, notify or maintenance, from 256 to 10240."
   }
 }
 
 variable "reserved_concurrency" {
-  description = "Invocations at once that a function (api, http, stream, notify, maintenance) keeps for itself and may not exceed. Those left out share the account's."
+  description = "Invocations at once that a function (api, http, stream, bookkeeper, notify, maintenance) keeps for itself and may not exceed. Those left out share the account's."
   type        = map(number)
   default     = {}
 
   validation {
     condition = alltrue([
       for name, most in var.reserved_concurrency :
-      contains(["api", "http", "stream", "notify", "maintenance"], name) && most >= 0
+      contains(["api", "http", "stream", "bookkeeper", "notify", "maintenance"], name) && most >= 0
     ])
-    error_message = "reserved_concurrency: for api, http, stream, notify or maintenance, at least 0."
+    error_message = "reserved_concurrency: for api, http, stream, bookkeeper, notify or maintenance, at least 0."
   }
 }
 
@@ -78,7 +78,7 @@ variable "stream" {
   description = "How the scores' changes are handed to the counters: records a batch, seconds to wait for a batch to fill, and how often a failing batch is tried."
   type = object({
     batch_size     = optional(number, 1000)
-    batch_window   = optional(number, 0)
+    batch_window   = optional(number, 1)
     retry_attempts = optional(number, 100)
   })
   default = {}
@@ -115,6 +115,21 @@ variable "tracing" {
   description = "Whether X-Ray traces the API and the functions."
   type        = bool
   default     = false
+}
+
+variable "bookkeeper_max_concurrency" {
+  description = "The most invocations of bookkeeper at once. Each counts up to ten hot boards, one of them some 4,000 changes a second."
+  type        = number
+  default     = 50
+
+  validation {
+    condition     = var.bookkeeper_max_concurrency >= 2 && var.bookkeeper_max_concurrency <= 1000
+    error_message = "bookkeeper_max_concurrency: from 2 to 1000."
+  }
+  validation {
+    condition     = lookup(var.reserved_concurrency, "bookkeeper", var.bookkeeper_max_concurrency) >= var.bookkeeper_max_concurrency
+    error_message = "bookkeeper_max_concurrency: at most what reserved_concurrency.bookkeeper is, or messages come back unread."
+  }
 }
 
 variable "notify_max_concurrency" {

@@ -13,14 +13,15 @@ from core.storage.database import Database, Tables, connect
 class Settings:
     """The stack of a function, whether calls are traced, and the retention of new boards.
 
-    `notify_queue_url` is the queue of standings that are due for a pass, `api_url` the API that events are
-    published to; both are empty for functions that do not need them.
+    `bookkeeper_queue_url` is the queue of bundles to count, `notify_queue_url` that of standings that are due
+    for a pass, `api_url` the API that events are published to; empty for functions that do not need them.
     """
 
     name_prefix: str
     region: str
     tracing: bool
     retention: Retention
+    bookkeeper_queue_url: str
     notify_queue_url: str
     api_url: str
 
@@ -30,7 +31,7 @@ class Settings:
 
         Required are LEADERBOARD_NAME_PREFIX and Lambda's own AWS_REGION. Optional are LEADERBOARD_TRACING
         ("true" or not), LEADERBOARD_RETENTION (a JSON object of what differs from the defaults of
-        `Retention`), LEADERBOARD_NOTIFY_QUEUE_URL and LEADERBOARD_API_URL.
+        `Retention`), LEADERBOARD_BOOKKEEPER_QUEUE_URL, LEADERBOARD_NOTIFY_QUEUE_URL and LEADERBOARD_API_URL.
 
         Raises:
             KeyError: naming the required variable that is missing.
@@ -40,6 +41,7 @@ class Settings:
             region=environment["AWS_REGION"],
             tracing=environment.get("LEADERBOARD_TRACING") == "true",
             retention=Retention(**json.loads(environment.get("LEADERBOARD_RETENTION", "{}"))),
+            bookkeeper_queue_url=environment.get("LEADERBOARD_BOOKKEEPER_QUEUE_URL", ""),
             notify_queue_url=environment.get("LEADERBOARD_NOTIFY_QUEUE_URL", ""),
             api_url=environment.get("LEADERBOARD_API_URL", ""),
         )

@@ -36,7 +36,7 @@ API = [
 ZIPS = {
     "api": (["api_handler"], API),
     "http": (["http_handler"], [*API, "starlette", "anyio", "idna", "mangum"]),
-    "worker": (["stream_handler", "notify_handler", "maintenance_handler"], WORKER),
+    "worker": (["stream_handler", "bookkeeper_handler", "notify_handler", "maintenance_handler"], WORKER),
 }
 DATA = {"resolvers.appsync": "resolvers/appsync_fields.json"}
 # Not needed at run time: installers' files, scripts, and wrapt's optional C code.

@@ -1,11 +1,8 @@
 """The Lambda handlers, imported as Lambda imports them, on the real engine."""
 
-import base64
 import contextlib
 import hashlib
-import importlib
 import json
-import logging
 import random
 import socket
 import subprocess
@@ -13,13 +10,11 @@ import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
-from moto.server import ThreadedMotoServer
 
 from core.boards import Boards
 from core.counters.growing_list import growing
@@ -30,84 +25,11 @@ from core.records.audit import all_records
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
 from core.tree.shape import GROW_AT
-from local.stack.engine import Engine
-from local.stack.stream_reader import connect_streams
 from tests.support.graphql_api import Api
-from tests.support.graphql_sink import Sink, running_sink
+from tests.support.graphql_sink import Sink
+from tests.support.lambdas import SECRET, Load, Queue, lambda_event, metrics
 
 CONTEXT = SimpleNamespace(aws_request_id="request-1")
-Load = Callable[[str], ModuleType]
-SECRET = "0b4e7a52-secret"
-
-
-@pytest.fixture(scope="module")
-def sqs() -> Iterator[str]:
-    """The endpoint of a local SQS."""
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
-class Queue:
-    """The queue of standings that are due for a pass."""
-
-    def __init__(self, endpoint: str, name: str) -> None:
-        session = boto3.Session("local", "local", region_name="us-east-1")
-        self._client: Any = session.client("sqs", endpoint_url=endpoint)
-        self.url: str = self._client.create_queue(QueueName=name)["QueueUrl"]
-
-    def take(self) -> list[dict[str, Any]]:
-        """Receive the messages that are not delayed, in the form of an event source mapping."""
-        messages = self._client.receive_message(QueueUrl=self.url, MaxNumberOfMessages=10).get("Messages", [])
-        for message in messages:
-            self._client.delete_message(QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])
-        return [{"messageId": message["MessageId"], "body": message["Body"]} for message in messages]
-
-    def delayed(self) -> int:
-        """Count the messages that are delayed."""
-        name = "ApproximateNumberOfMessagesDelayed"
-        found = self._client.get_queue_attributes(QueueUrl=self.url, AttributeNames=[name])
-        return int(found["Attributes"][name])
-
-
-@pytest.fixture
-def queue(sqs: str, db: Database) -> Queue:
-    return Queue(sqs, db.tables.scores)
-
-
-@pytest.fixture
-def sink() -> Iterator[Sink]:
-    """Stands in for AppSync."""
-    with running_sink() as running:
-        yield running
-
-
-@pytest.fixture
-def load(
-    engine: Engine, db: Database, sqs: str, queue: Queue, sink: Sink, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Load]:
-    """Imports a handler anew, in the environment of a cold start."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL_SQS", sqs)
-    monkeypatch.setenv("LEADERBOARD_NOTIFY_QUEUE_URL", queue.url)
-    monkeypatch.setenv("LEADERBOARD_API_URL", sink.url)
-    monkeypatch.setenv("AWS_ENDPOINT_URL", engine.endpoint)
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "local")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "local")
-    monkeypatch.setenv("LEADERBOARD_EVENT_SECRET_SHA256", hashlib.sha256(SECRET.encode()).hexdigest())
-    monkeypatch.setenv("LEADERBOARD_NAME_PREFIX", db.tables.scores.removesuffix("-scores"))
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-
-    def load(name: str) -> ModuleType:
-        sys.modules.pop(f"resolvers.{name}", None)
-        return importlib.import_module(f"resolvers.{name}")
-
-    yield load
-    root.handlers[:], root.level = handlers, level
 
 
 @pytest.fixture
@@ -115,41 +37,10 @@ def api(db: Database, boards: Boards) -> Api:
     return Api(db, boards)
 
 
-def lambda_event(db: Database) -> dict[str, Any]:
-    """The whole stream as one event of a mapping with a tumbling window, in Lambda's JSON."""
-    streams = connect_streams(db)
-    arn = db.client.describe_table(TableName=db.tables.scores)["Table"]["LatestStreamArn"]
-    (shard,) = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
-    iterator = streams.get_shard_iterator(
-        StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
-    )["ShardIterator"]
-
-    def plain(value: object) -> object:
-        if isinstance(value, bytes):
-            return base64.b64encode(value).decode()
-        assert isinstance(value, datetime)
-        return value.timestamp()
-
-    records = streams.get_records(ShardIterator=iterator)["Records"]
-    event: dict[str, Any] = json.loads(json.dumps({"Records": records}, default=plain))
-    return event | {"shardId": shard["ShardId"], "window": {}, "state": {}, "isFinalInvokeForWindow": False}
-
-
-def metrics(out: str) -> dict[str, Any]:
-    """All metrics of the printed lines, each found where its metadata says."""
-    found: dict[str, Any] = {}
-    for line in map(json.loads, out.splitlines()):
-        for group in line.get("_aws", {}).get("CloudWatchMetrics", ()):
-            assert group["Namespace"] == "Leaderboard"
-            assert all(name in line for names in group["Dimensions"] for name in names)
-            found |= {metric["Name"]: line[metric["Name"]] for metric in group["Metrics"]}
-    return found
-
-
 def test_a_batch_is_counted_once_however_often_it_is_delivered(
     load: Load, db: Database, boards: Boards, api: Api, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    api.board()
+    api.board(peakWritesPerSecond=10)
     for place in range(20):
         api.submit(f"p{place}", str(place))
     handler = load("stream_handler").handler
@@ -166,7 +57,7 @@ def test_a_batch_is_counted_once_however_often_it_is_delivered(
 def test_the_stream_reports_its_lag_and_how_well_changes_coalesce(
     load: Load, db: Database, api: Api, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    api.board()
+    api.board(peakWritesPerSecond=10)
     for place in range(50):
         api.submit(f"p{place}", str(place))
     handler = load("stream_handler").handler
@@ -182,7 +73,7 @@ def test_the_stream_reports_its_lag_and_how_well_changes_coalesce(
 def test_a_failed_batch_is_raised_and_counted_when_delivered_again(
     load: Load, db: Database, boards: Boards, api: Api
 ) -> None:
-    api.board()
+    api.board(peakWritesPerSecond=10)
     api.submit("ann", "1")
     module = load("stream_handler")
     event = lambda_event(db)
@@ -208,7 +99,7 @@ def test_a_failed_batch_is_raised_and_counted_when_delivered_again(
 
 def test_a_batch_without_its_shard_is_refused(load: Load, db: Database, api: Api) -> None:
     """A guard under a made-up shard would count the records of two shards wrongly."""
-    api.board()
+    api.board(peakWritesPerSecond=10)
     api.submit("ann", "1")
     event = lambda_event(db)
     del event["shardId"]
@@ -226,7 +117,7 @@ def test_a_batch_asks_for_a_pass_at_most_once_a_second(
 ) -> None:
     """For each standings one at once, and one a second later for all that comes until then."""
     for board in ("board", "other"):
-        api.board(board)
+        api.board(board, peakWritesPerSecond=10)
         submit_score(db, Boards(db).get(board), Submission("ann", ["1"]), now=datetime.now(UTC))
     handler = load("stream_handler").handler
     event = lambda_event(db)
@@ -240,7 +131,7 @@ def test_a_batch_asks_for_a_pass_at_most_once_a_second(
 def test_a_batch_fails_if_the_queue_is_down_and_is_delivered_again(
     load: Load, db: Database, api: Api, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    api.board()
+    api.board(peakWritesPerSecond=10)
     api.submit("ann", "1")
     event = lambda_event(db)
     with monkeypatch.context() as patch:
@@ -254,7 +145,7 @@ def test_a_batch_fails_if_the_queue_is_down_and_is_delivered_again(
 def test_a_pass_publishes_and_emits_metrics(
     load: Load, db: Database, api: Api, queue: Queue, sink: Sink, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    api.board()
+    api.board(peakWritesPerSecond=10)
     for place in range(12):
         api.submit(f"p{place}", str(place))
     load("stream_handler").handler(lambda_event(db), CONTEXT)
@@ -275,7 +166,7 @@ def test_a_pass_that_fails_is_asked_for_again(
 ) -> None:
     """And does not stop the others of its batch."""
     for board in ("board", "other"):
-        api.board(board)
+        api.board(board, peakWritesPerSecond=10)
         submit_score(db, Boards(db).get(board), Submission("ann", ["1"]), now=datetime.now(UTC))
     load("stream_handler").handler(lambda_event(db), CONTEXT)
     module = load("notify_handler")
@@ -300,7 +191,7 @@ def test_a_pass_that_fails_is_asked_for_again(
 def test_a_pass_over_a_deleted_board_publishes_nothing(
     load: Load, db: Database, api: Api, queue: Queue, sink: Sink
 ) -> None:
-    api.board()
+    api.board(peakWritesPerSecond=10)
     api.submit("ann", "1")
     load("stream_handler").handler(lambda_event(db), CONTEXT)
     db.client.delete_item(TableName=db.tables.boards, Key={"board": {"S": "board"}})
@@ -312,7 +203,7 @@ def test_a_pass_over_a_deleted_board_publishes_nothing(
 def test_maintenance_continues_growing_trees(
     load: Load, db: Database, boards: Boards, api: Api, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    api.board()
+    api.board(peakWritesPerSecond=10)
     board = boards.get("board")
     for place in range(GROW_AT + 2):
         submit_score(db, board, Submission(f"p{place}", [str(10**6 + place)]), now=datetime.now(UTC))
@@ -324,7 +215,7 @@ def test_maintenance_continues_growing_trees(
 
 
 def test_refused_submissions_are_counted(load: Load, api: Api, capsys: pytest.CaptureFixture[str]) -> None:
-    api.board()
+    api.board(peakWritesPerSecond=10)
     handler = load("api_handler").handler
     iam = {"userArn": "arn:aws:iam::123456789012:user/ann"}
 
@@ -384,7 +275,7 @@ def ask_http(load: Load) -> Callable[..., Any]:
 
 
 def test_only_the_gateway_says_who_calls(ask_http: Callable[..., Any], db: Database, api: Api) -> None:
-    api.board()
+    api.board(peakWritesPerSecond=10)
     assert ask_http(CREATE)["errors"][0]["errorType"] == "Unauthorized"
     assert ask_http(CREATE, SIGNED)["data"] == {"createLeaderboard": {"id": "new"}}
     assert ask_http('{ leaderboard(id: "new") { id } }')["data"] == {"leaderboard": {"id": "new"}}
@@ -394,7 +285,7 @@ def test_only_the_gateway_says_who_calls(ask_http: Callable[..., Any], db: Datab
 
 @pytest.mark.parametrize("amr", [["unauthenticated"], ["authenticated", "graph.facebook.com"]])
 def test_a_cognito_identity_only_reads(ask_http: Callable[..., Any], api: Api, amr: list[str]) -> None:
-    api.board()
+    api.board(peakWritesPerSecond=10)
     identity = {"amr": amr, "identityId": "eu-west-1:1", "identityPoolId": "eu-west-1:2"}
     guest = {"iam": SIGNED["iam"] | {"cognitoIdentity": identity}}
     assert ask_http(CREATE, guest)["errors"][0]["errorType"] == "Unauthorized"
@@ -531,7 +422,7 @@ def call(type_name: str, field: str, source: Any = None, **arguments: Any) -> di
 def test_each_core_operation_is_a_subsegment_with_its_units_and_requests(
     load: Load, api: Api, daemon: Daemon
 ) -> None:
-    api.board()
+    api.board(peakWritesPerSecond=10)
     module = load("api_handler")
     attempt = {"leaderboardId": "board", "participantId": "ann", "score": ["7"]}
     module.handler(call("Mutation", "submitScore", input=attempt), CONTEXT)
@@ -560,7 +451,7 @@ def test_each_core_operation_is_a_subsegment_with_its_units_and_requests(
 def test_a_refusal_is_an_annotation_and_no_fault_but_a_failure_is_one(
     load: Load, api: Api, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    api.board()
+    api.board(peakWritesPerSecond=10)
     module = load("api_handler")
     module.handler([call("Leaderboard", "top", {"id": "board"}, limit=limit) for limit in (0, 1)], CONTEXT)
     refused, answered = sorted(
@@ -584,7 +475,7 @@ def test_a_refusal_is_an_annotation_and_no_fault_but_a_failure_is_one(
 def test_background_functions_trace_their_operations_too(
     load: Load, db: Database, api: Api, queue: Queue, daemon: Daemon
 ) -> None:
-    api.board()
+    api.board(peakWritesPerSecond=10)
     api.submit("ann", "7")
     load("stream_handler").handler(lambda_event(db), CONTEXT)
     load("notify_handler").handler({"Records": queue.take()}, CONTEXT)
@@ -609,7 +500,7 @@ def test_logs_carry_the_id_of_their_own_invocation(
     load: Load, api: Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Also those written while a resolver runs, in the loop that all invocations share."""
-    api.board()
+    api.board(peakWritesPerSecond=10)
     module = load("api_handler")
 
     def fail(*_: object) -> None:
