@@ -142,10 +142,13 @@ class _Bench:
         for window in windows:
             time.sleep(max(0.0, next_at - time.monotonic()))
             next_at = time.monotonic() + pace.window
-            records = [self._record(one) for one in window]
-            put_all(self._db, self._db.tables.scores, _last_of_each(records))
-            for shard, of_shard in enumerate(_by_shard(window, records, pace.shards)):
-                for batch in _batches(of_shard):
+            records = []
+            for one in window:
+                self._sequence += 1
+                records.append(record_of(self._boards[one.board], one, self._sequence))
+            put_all(self._db, self._db.tables.scores, last_of_each(records))
+            for shard, of_shard in enumerate(by_shard(window, records, pace.shards)):
+                for batch in batches_of(of_shard):
                     with self._probe.read() as reading:
                         process(self._db, self._read_boards, f"shard-{shard}", batch)
                     total.add(reading)
@@ -203,20 +206,19 @@ class _Bench:
     def _some(self) -> Sequence[Board]:
         return self._boards[:: -(-len(self._boards) // _CHECKED)]
 
-    def _record(self, one: Update) -> Item:
-        """Return an update's stream record, written now."""
-        board = self._boards[one.board]
-        self._sequence += 1
-        new = entry_item(board, one.new, now_ms(), one.version)
-        return {
-            "dynamodb": {
-                "Keys": {name: new[name] for name in ("participant", "standings")},
-                "SequenceNumber": str(self._sequence),
-                "ApproximateCreationDateTime": datetime.now(UTC),
-                "OldImage": entry_item(board, one.old, version=one.version - 1),
-                "NewImage": new,
-            }
+
+def record_of(board: Board, one: Update, sequence: int) -> Item:
+    """Return an update's stream record, written now."""
+    new = entry_item(board, one.new, now_ms(), one.version)
+    return {
+        "dynamodb": {
+            "Keys": {name: new[name] for name in ("participant", "standings")},
+            "SequenceNumber": str(sequence),
+            "ApproximateCreationDateTime": datetime.now(UTC),
+            "OldImage": entry_item(board, one.old, version=one.version - 1),
+            "NewImage": new,
         }
+    }
 
 
 def _standings(board: Board) -> str:
@@ -234,18 +236,19 @@ def _mode_cost(total: Reading, updates: int, **more: Any) -> ModeCost:
     )
 
 
-def _last_of_each(records: Sequence[Item]) -> list[Item]:
+def last_of_each(records: Sequence[Item]) -> list[Item]:
     """Return the items that the records leave in the table."""
     images = (record["dynamodb"]["NewImage"] for record in records)
     return list({(one["participant"]["S"], one["standings"]["S"]): one for one in images}.values())
 
 
-def _by_shard(window: Sequence[Update], records: Sequence[Item], shards: int) -> list[list[Item]]:
+def by_shard(window: Sequence[Update], records: Sequence[Item], shards: int) -> list[list[Item]]:
+    """Return the records of each stream shard."""
     record_of = {id(one): record for one, record in zip(window, records, strict=True)}
     return [[record_of[id(one)] for one in of_shard] for of_shard in by_stream_shard(window, shards)]
 
 
-def _batches(records: Sequence[Item]) -> Iterator[list[Item]]:
+def batches_of(records: Sequence[Item]) -> Iterator[list[Item]]:
     """Split one stream shard's window as Lambda's event source does."""
     batch: list[Item] = []
     size = 0

@@ -85,8 +85,9 @@ output "role_arns" {
 }
 
 output "queue_urls" {
-  description = "The queues: `notify`, and where `failed` changes and `notify_dead_letters` end."
+  description = "The queues: `bookkeeper`, `notify`, and where `failed` changes and `notify_dead_letters` end."
   value = {
+    bookkeeper          = aws_sqs_queue.bookkeeper.url
     notify              = aws_sqs_queue.notify.url
     notify_dead_letters = aws_sqs_queue.notify_dead_letters.url
     failed              = aws_sqs_queue.failed.url

@@ -17,6 +17,7 @@ run "all_calls_go_to_the_alias" {
     condition = alltrue([
       aws_appsync_datasource.api.lambda_config[0].function_arn == aws_lambda_alias.live["api"].arn,
       aws_lambda_event_source_mapping.scores.function_name == aws_lambda_alias.live["stream"].arn,
+      aws_lambda_event_source_mapping.bookkeeper.function_name == aws_lambda_alias.live["bookkeeper"].arn,
       aws_lambda_event_source_mapping.notify.function_name == aws_lambda_alias.live["notify"].arn,
       aws_scheduler_schedule.maintenance.target[0].arn == aws_lambda_alias.live["maintenance"].arn,
       strcontains(aws_iam_role_policy.api_calls.policy, aws_lambda_alias.live["api"].arn),
@@ -26,7 +27,7 @@ run "all_calls_go_to_the_alias" {
   }
 
   assert {
-    condition     = output.api_arn == aws_appsync_graphql_api.api.arn && keys(output.table_arns) == ["boards", "counters", "receipts", "records", "scores"] && keys(output.role_arns) == keys(output.function_arns) && output.function_arns.api == aws_lambda_alias.live["api"].arn && keys(output.queue_urls) == ["failed", "notify", "notify_dead_letters"]
+    condition     = output.api_arn == aws_appsync_graphql_api.api.arn && keys(output.table_arns) == ["boards", "counters", "receipts", "records", "scores"] && keys(output.role_arns) == keys(output.function_arns) && output.function_arns.api == aws_lambda_alias.live["api"].arn && keys(output.queue_urls) == ["bookkeeper", "failed", "notify", "notify_dead_letters"]
     error_message = "A caller's configuration can refer to what the stack has."
   }
 

@@ -186,7 +186,17 @@ def test_each_role_allows_what_its_function_does_and_no_more(stack: Stack, aws: 
         if function == "stream":
             stream = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
             expected |= {("table/first-scores/stream/*", f"dynamodb:{action}") for action in stream}
-            expected |= {(queue, "sqs:SendMessage") for queue in ("first-failed", "first-notify")}
+            queues = ("first-bookkeeper.fifo", "first-failed", "first-notify")
+            expected |= {(queue, "sqs:SendMessage") for queue in queues}
+        if function == "bookkeeper":
+            queue_actions = (
+                "ChangeMessageVisibility",
+                "DeleteMessage",
+                "GetQueueAttributes",
+                "ReceiveMessage",
+            )
+            expected |= {("first-bookkeeper.fifo", f"sqs:{action}") for action in queue_actions}
+            expected |= {("first-notify", "sqs:SendMessage")}
         if function == "notify":
             queue_actions = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage", "SendMessage")
             expected |= {("first-notify", f"sqs:{action}") for action in queue_actions}

@@ -14,10 +14,10 @@ ROOT = Path(__file__).parents[2]
 
 
 def sent() -> set[str]:
-    """Return the metrics that the handlers emit."""
+    """Return the metrics that the functions emit."""
     return {
         name
-        for handler in (ROOT / "resolvers").glob("*_handler.py")
+        for handler in (ROOT / "resolvers").glob("*.py")
         for name in re.findall(
             r'"(\w+)": \((?:[^()\n]|\([^()\n]*\))*, "(?:Count|Seconds|None)"\)', handler.read_text()
         )

@@ -96,11 +96,11 @@ def test_a_failed_batch_is_retried_until_it_is_counted(
 ) -> None:
     given: list[int] = []
 
-    def fail_twice(db: Database, boards: Boards, shard_id: str, records: Any) -> None:
+    def fail_twice(db: Database, boards: Boards, shard_id: str, records: Any) -> stream.BatchReport:
         given.append(len(records))
         if len(given) <= 2:
             raise TimeoutError("not now")
-        stream.process(db, boards, shard_id, records)
+        return stream.process(db, boards, shard_id, records)
 
     monkeypatch.setattr(stream_reader, "process", fail_twice)
     submit(db, board, "p1", "p2")
