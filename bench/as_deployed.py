@@ -50,7 +50,8 @@ class Cost:
 
     updates: int
     seconds: int
-    units: float = 0.0
+    units: float = 0.0  # of writes to trees, tops and ledgers
+    movers: float = 0.0  # of writes of participants to notify
     read_units: float = 0.0
     queue_requests: int = 0
     cpu: float = 0.0
@@ -58,7 +59,7 @@ class Cost:
 
     @property
     def units_an_update(self) -> float:
-        """Return write units an update, the queue's price included; a read unit costs a fifth of one."""
+        """Return write units an update, without movers, with reads and the queue at their price."""
         return (self.units + self.read_units / 5 + self.queue_requests * _UNITS_A_REQUEST) / self.updates
 
 
@@ -133,7 +134,8 @@ class _Deployed:
         self._queue_requests = 0
         self._cpu = self._units = self._reads = 0.0
         self.count(trace, seconds)
-        cost.cpu, cost.units, cost.read_units = self._cpu, self._units, self._reads
+        cost.movers = sum(units for item, units in self._written.items() if "#live movers:" in item)
+        cost.cpu, cost.units, cost.read_units = self._cpu, self._units - cost.movers, self._reads
         cost.queue_requests = self._queue_requests
         cost.busiest = max(self._written.values())
 
@@ -193,6 +195,7 @@ def report(costs: dict[tuple[str, int, bool], Cost]) -> str:
                 "bookkeeper" if queued else "each shard apart",
                 f"{cost.units_an_update:.3f}",
                 f"{cost.units / cost.updates:.3f}",
+                f"{cost.movers / cost.updates:.3f}",
                 f"{cost.read_units / cost.updates:.3f}",
                 f"{cost.queue_requests / cost.updates:.4f}",
                 f"{cost.busiest / cost.seconds:.1f}",
@@ -203,8 +206,9 @@ def report(costs: dict[tuple[str, int, bool], Cost]) -> str:
         "boards",
         "stream shards",
         "counted by",
-        "units an update, all included",
+        "units an update in all",
         "write units",
+        "units of movers, besides",
         "read units",
         "SQS requests",
         "units/s on one item",
