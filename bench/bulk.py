@@ -23,7 +23,7 @@ from core.archives.read import archive_entries
 from core.archives.write import begin_archive, write_archive
 from core.domain.page_tokens import every_item
 from core.domain.periods import ALL_TIME
-from core.ranking.queries import entries
+from core.ranking.pages import entries
 from core.storage.database import metered
 from local.cli import main as leaderboard
 from local.stack.target import Stack, opened

@@ -22,7 +22,7 @@ from typing import Any
 from core.boards import Boards
 from core.domain.board import define_board
 from core.domain.model import Board, RankStrategy
-from core.ranking import queries, ranks
+from core.ranking import pages, queries, ranks
 from core.storage.database import Database, Tables, connect
 from core.storage.tables import create_tables
 from core.submissions.submit import Submission, submit_score, submit_scores
@@ -68,7 +68,7 @@ def _entry(db: Database, board: Board) -> object:
 
 
 def _page(limit: int, db: Database, board: Board) -> object:
-    return ranks.rank_entries(db, board, _PERIOD, queries.entries(db, board, _PERIOD, limit).items)
+    return ranks.rank_entries(db, board, _PERIOD, pages.entries(db, board, _PERIOD, limit).items)
 
 
 _READS: dict[str, Callable[[Database, Board], object]] = {
@@ -159,7 +159,7 @@ def _client_work(engine: Engine, client: str) -> Mapping[str, Work]:
         "TransactWriteItems of 3": lambda: request.transact_write_items(
             TransactItems=[{"Update": {"TableName": table, "Key": each, **add}} for each in keys[:3]]
         ),
-        "Query of 100 entries": lambda: queries.entries(db, board, _PERIOD, 100),
+        "Query of 100 entries": lambda: pages.entries(db, board, _PERIOD, 100),
         "core: entry": lambda: queries.entry(db, board, _PERIOD, _PARTICIPANT, lambda _: True),
         "core: rank by TREE": lambda: ranks.rank_entries(db, board, _PERIOD, [entry], RankStrategy.TREE),
         "core: around, radius 5": lambda: queries.around(db, board, _PERIOD, _PARTICIPANT, 5),

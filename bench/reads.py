@@ -17,7 +17,8 @@ from core.domain.model import Board, Entry, Rank, RankStrategy
 from core.domain.page_tokens import encode_token
 from core.domain.periods import ALL_TIME
 from core.domain.rank_key import just_above, participant_of, score_bytes
-from core.ranking.queries import around, entries, entries_of, entry, top
+from core.ranking.pages import entries
+from core.ranking.queries import around, entries_of, entry, top
 from core.ranking.ranks import rank_entries
 from core.storage.database import Database
 from core.tree.shape import TIES_GROW_AT, capacity

@@ -270,7 +270,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """A page of a longer list; `next_token` is None on the last."""
+    """A page of a longer list; `next_token` is None on the last.
+
+    `previous_token` is None on the first, and in lists that only go forward.
+    """
 
     items: Sequence[T]
     next_token: str | None
+    previous_token: str | None = None

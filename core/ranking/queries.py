@@ -1,4 +1,4 @@
-"""Read standings: their size, their top, their pages, one entry and those around it."""
+"""Read standings: their size, their top, one entry and those around it, a participant's entries."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from core.domain.errors import InvalidInput
 from core.domain.keys import split_standings, standings_key
 from core.domain.limits import MAX_ENTRIES_OF, MAX_PAGE, MAX_RADIUS, MAX_TOP, check_limit
 from core.domain.model import Board, Entry, Page, Place
-from core.domain.page_tokens import decode_text, decode_token, encode_token, fill_page
+from core.domain.page_tokens import decode_text, encode_token, fill_page
 from core.domain.periods import is_expired
 from core.domain.text import check_id
 from core.ranking.top import read_top
@@ -54,28 +54,7 @@ def top(db: Database, board: Board, period: str, limit: int) -> list[Entry]:
         items = kept.items[: limit + 1]
     else:
         items = read_run(db, board, period, limit + 1)
-    return _placed(read_entries(board, period, items), limit, starts_board=True)
-
-
-def entries(
-    db: Database, board: Board, period: str, limit: int, next_token: str | None = None
-) -> Page[Entry]:
-    """Read a page of the standings, best first.
-
-    The token holds the last rank key, so an entry whose key does not change is on exactly one page, however
-    much the others move. Costs half a read unit for each 4 KB, at least half a unit
-    for each shard.
-
-    Raises:
-        InvalidInput: the limit, or a token of another list.
-    """
-    check_limit("limit", limit, MAX_PAGE)
-    listing = f"entries {standings_key(board.id, period, board.generation)}"
-    after = None if next_token is None else decode_token(listing, next_token)
-    found = read_entries(board, period, read_run(db, board, period, limit + 1, from_key=after))
-    page = _placed(found, limit, starts_board=after is None)
-    more = len(found) > limit
-    return Page(page, encode_token(listing, page[-1].rank_key) if more else None)
+    return placed(read_entries(board, period, items), limit, starts_board=True)
 
 
 def entry(
@@ -124,7 +103,7 @@ def around(db: Database, board: Board, period: str, participant_id: str, radius:
     before = better[len(shown)] if len(better) > len(shown) else None
     window = [*reversed(shown), own, *worse]
     limit = len(shown) + 1 + radius + missing_better
-    return _placed(window, limit, starts_board=before is None, before=before)
+    return placed(window, limit, starts_board=before is None, before=before)
 
 
 def entries_of(
@@ -258,21 +237,44 @@ def read_entries(board: Board, period: str, items: Sequence[Mapping[str, Any]]) 
     return found
 
 
+def next_entries(
+    db: Database, board: Board, period: str, count: int, after: bytes | None, *, backward: bool = False
+) -> list[Entry]:
+    """Read so many entries after a rank key (backward: before it), fewer at an end of the board.
+
+    Costs half a read unit for each 4 KB, at least half a unit for each index shard.
+    """
+    ask = count
+    while True:
+        items = read_run(db, board, period, ask, from_key=after, backward=backward)
+        found = read_entries(board, period, items)
+        if len(found) >= count or len(items) < ask:
+            return found[:count]
+        ask += count  # foreign items do not count
+
+
 def _visible(entries: Iterable[Entry], sees_hidden: SeesHidden) -> Iterator[Entry]:
     return (entry for entry in entries if not entry.hidden or sees_hidden(entry.participant_id))
 
 
-def _placed(
-    run: Sequence[Entry], limit: int, *, starts_board: bool, before: Entry | None = None
+def placed(
+    run: Sequence[Entry],
+    limit: int,
+    *,
+    starts_board: bool,
+    before: Entry | None = None,
+    ends_board: bool | None = None,
 ) -> list[Entry]:
     """Return the first `limit` entries of an unbroken run in rank order, each with its place in the run.
 
     Entries past the limit, and `before`, are not returned; they only show whether a tie goes on beyond the
-    run. If `before` is None and the run does not start the board, the start of the first tie is unknown.
+    run. If `before` is None and the run does not start the board, the start of the first tie is unknown. The
+    run ends the board if there are none past the limit, unless `ends_board` says.
     """
-    ends_board = len(run) <= limit
+    if ends_board is None:
+        ends_board = len(run) <= limit
     anchor = None if starts_board or not run else run[0].rank_key
-    placed: list[Entry] = []
+    found: list[Entry] = []
     start = 0
     for score, tied in groupby(run, key=lambda entry: entry.score):
         tie = list(tied)
@@ -281,6 +283,6 @@ def _placed(
         open_end = end == len(run) and not ends_board
         for steps, entry in enumerate(tie, start):
             place = Place(anchor, steps, None if open_start else start, None if open_end else end)
-            placed.append(replace(entry, place=place))
+            found.append(replace(entry, place=place))
         start = end
-    return placed[:limit]
+    return found[:limit]

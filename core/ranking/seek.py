@@ -12,9 +12,9 @@ from core.domain.keys import standings_key
 from core.domain.model import Board, Entry, RankBucket
 from core.domain.rank_key import just_below
 from core.ranking.ladder import ladder
-from core.ranking.queries import read_entries
+from core.ranking.queries import next_entries
 from core.storage.database import Database
-from core.storage.rank_index import estimate_units, read_run
+from core.storage.rank_index import estimate_units
 from core.tree.rungs import Rung, Rungs
 
 _PAYS_TO = 4.0  # read units from the start of the index; a ladder of a small board and a leaf cost as much
@@ -32,7 +32,7 @@ def entry_at(db: Database, board: Board, period: str, position: int) -> Entry | 
     if position < 1:
         raise InvalidInput(f"position: must be at least 1, not {position}")
     if estimate_units(board, position) <= _PAYS_TO:
-        found = _read(db, board, period, position, None)
+        found = next_entries(db, board, period, position, None)
         return found[-1] if len(found) == position else None
     return _entry_at(db, board, period, position, ladder(db, board, _standings(board, period)))
 
@@ -72,11 +72,11 @@ def _entry_at(db: Database, board: Board, period: str, position: int, rungs: Run
     from_start, from_end = position - rung.before, rung.before + rung.entries - position + 1
     found: list[Entry] = []
     if rung.high is not None and from_end < from_start:
-        found = _read(db, board, period, from_end, rung.high, backward=True)
+        found = next_entries(db, board, period, from_end, rung.high, backward=True)
     if not found:
-        found = _read(db, board, period, from_start, just_below(rung.low))  # `low` itself may be a key
+        found = next_entries(db, board, period, from_start, just_below(rung.low))  # `low` itself may be a key
     if not found and rung.low:  # all left from here to the board's end
-        found = _read(db, board, period, 1, rung.low, backward=True)
+        found = next_entries(db, board, period, 1, rung.low, backward=True)
     return found[-1] if found else None
 
 
@@ -85,16 +85,3 @@ def _rung_at(rungs: Rungs, position: int) -> Rung | None:
     if position > rungs.total:
         return None
     return rungs.find(rungs.lows[bisect_left(rungs.before, position) - 1])
-
-
-def _read(
-    db: Database, board: Board, period: str, steps: int, after: bytes | None, *, backward: bool = False
-) -> list[Entry]:
-    """Read so many entries after a key (backward: before it), fewer at an end of the board."""
-    ask = steps
-    while True:
-        items = read_run(db, board, period, ask, from_key=after, backward=backward)
-        found = read_entries(board, period, items)
-        if len(found) >= steps or len(items) < ask:
-            return found[:steps]
-        ask += steps  # foreign items do not count

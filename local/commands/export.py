@@ -17,7 +17,8 @@ from core.domain.model import Board, Entry, Page
 from core.domain.page_tokens import every_item
 from core.domain.periods import ALL_TIME, resolve_period
 from core.domain.scores import format_value
-from core.ranking.queries import entries, size
+from core.ranking.pages import entries
+from core.ranking.queries import size
 from core.storage.database import Database
 from local.console import progress
 from local.errors import StackError

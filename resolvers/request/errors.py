@@ -34,6 +34,8 @@ def describe(error: GraphQLError) -> dict[str, object]:
     if cause is None:
         return {"path": None, "locations": locations, "message": f"Validation error: {_query_fault(error)}"}
     error_type, message = _public(cause)
+    if isinstance(cause, LeaderboardError):
+        message = error.message  # of a variable, graphql-core says besides where in it the fault is
     return {
         "path": error.path,
         "data": None,

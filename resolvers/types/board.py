@@ -11,7 +11,7 @@ from strawberry import UNSET
 from core.archives.read import archives_page
 from core.domain import model
 from core.domain.periods import current_periods, resolve_period
-from core.ranking import distribution, queries, ranks, seek
+from core.ranking import distribution, pages, queries, ranks, seek
 from core.storage.database import Database
 from resolvers.request.arguments import (
     DEFAULT_ARCHIVES_PAGE,
@@ -31,7 +31,7 @@ from resolvers.request.selection import in_query
 from resolvers.request.workers import run_operation
 from resolvers.types.archive import ArchiveConnection
 from resolvers.types.distribution import DistributionBin
-from resolvers.types.entry import Entry, EntryConnection
+from resolvers.types.entry import Entry, EntryConnection, EntryStart
 from resolvers.types.period import Period as BoardPeriod
 from resolvers.types.rank import Rank, RankBucket
 from resolvers.types.score import Score, ScoreComponent
@@ -98,17 +98,35 @@ class Leaderboard:
         entries = await self._read(info, period, queries.top, or_default(limit, DEFAULT_TOP))
         return [Entry.of(entry) for entry in entries]
 
-    @strawberry.field(description="All entries, best first, in pages of at most 1,000.")
+    @strawberry.field(
+        description="All entries, best first, in pages of at most 1,000: from the best on, or from any "
+        "place, and both ways from there."
+    )
     async def entries(
         self,
         info: Info,
         limit: Limit = DEFAULT_PAGE,
-        next_token: NextToken = UNSET,
+        next_token: Annotated[
+            str | None,
+            strawberry.argument(
+                description="The nextToken of the page before, or the previousToken of the page after; "
+                "omitted for the first page."
+            ),
+        ] = UNSET,
         period: Period = UNSET,
+        start: Annotated[
+            EntryStart | None,
+            strawberry.argument(name="from", description="Where the page begins, in place of a token."),
+        ] = UNSET,
     ) -> EntryConnection:
         """Return a page of the standings."""
         page = await self._read(
-            info, period, queries.entries, or_default(limit, DEFAULT_PAGE), given(next_token)
+            info,
+            period,
+            pages.entries,
+            or_default(limit, DEFAULT_PAGE),
+            given(next_token),
+            **(start.unpack() if start else {}),
         )
         return EntryConnection.of(page)
 

@@ -3,12 +3,13 @@
 
 import asyncio
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import strawberry
 from strawberry import UNSET
 
 from core.domain import model
+from core.domain.errors import InvalidInput
 from core.ranking import queries
 from resolvers.request.arguments import DEFAULT_PAGE, Limit, NextToken, given, or_default
 from resolvers.request.context import Info
@@ -144,8 +145,41 @@ class EntryConnection:
     next_token: str | None = strawberry.field(
         description="The token of the next page; null on the last page."
     )
+    previous_token: str | None = strawberry.field(
+        default=None,
+        description="The token of the page before, for `nextToken`; null on the first page, and in lists "
+        "that only go forward.",
+    )
 
     @classmethod
     def of(cls, page: model.Page[model.Entry]) -> Self:
         """Wrap a page."""
-        return cls(items=[Entry.of(entry) for entry in page.items], next_token=page.next_token)
+        return cls(
+            items=[Entry.of(entry) for entry in page.items],
+            next_token=page.next_token,
+            previous_token=page.previous_token,
+        )
+
+
+@strawberry.input(description="Where a page of a leaderboard begins; exactly one field is given.")
+class EntryStart:
+    """A place in the standings."""
+
+    position: int | None = strawberry.field(
+        default=UNSET, description="A position, from 1; as of the counters, like `entryAt`."
+    )
+    score: list[str] | None = strawberry.field(
+        default=UNSET,
+        description="A score, one text for each component: the best entry that has it or a worse one.",
+    )
+
+    def unpack(self) -> dict[str, Any]:
+        """Return the arguments of core.
+
+        Raises:
+            InvalidInput: not exactly one is given.
+        """
+        place = {"position": given(self.position), "score": given(self.score)}
+        if sum(value is not None for value in place.values()) != 1:
+            raise InvalidInput("from: must have exactly one of position and score")
+        return place

@@ -18,7 +18,7 @@ from core.boards import Boards
 from core.domain.model import Board, Entry, Rank
 from core.domain.periods import ALL_TIME
 from core.moderation.moderate import remove_entry
-from core.ranking import queries, ranks
+from core.ranking import pages, queries, ranks
 from core.storage.database import Database
 from local.cli import main
 from local.importing import f1
@@ -74,7 +74,7 @@ def accept(_: object, outcome: object) -> None:
 
 def ranked(db: Database, board: Board) -> dict[str, tuple[Entry, Rank]]:
     """Return every entry of a board with its rank, best first."""
-    entries = queries.entries(db, board, ALL_TIME, 1000).items
+    entries = pages.entries(db, board, ALL_TIME, 1000).items
     ranked = ranks.rank_entries(db, board, ALL_TIME, entries)
     return {entry.participant_id: (entry, rank) for entry, rank in zip(entries, ranked, strict=True) if rank}
 
@@ -194,7 +194,7 @@ def check_rank_order(stack: Stack, board_id: str, best: Mapping[str, int]) -> No
     token = None
     found: list[tuple[str, int, int | None]] = []
     while True:
-        page = queries.entries(stack.db, board, ALL_TIME, 150, token)
+        page = pages.entries(stack.db, board, ALL_TIME, 150, token)
         ranked = ranks.rank_entries(stack.db, board, ALL_TIME, page.items)
         for entry, rank in zip(page.items, ranked, strict=True):
             assert rank is not None

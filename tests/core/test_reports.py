@@ -8,7 +8,8 @@ from core.boards import Boards
 from core.domain.board import ComponentInput
 from core.domain.model import ScoreKind, SortOrder
 from core.entries.texts import update_entry
-from core.ranking.queries import around, entries, entries_of, entry
+from core.ranking.pages import entries
+from core.ranking.queries import around, entries_of, entry
 from core.ranking.ranks import rank_entries
 from core.records.audit import AuditContext
 from core.storage.database import Database

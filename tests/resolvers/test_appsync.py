@@ -56,6 +56,13 @@ READS = {
         distribution(bins: 3) { from to count buckets } } }""",
     "wrong questions": """{ leaderboard(id: "board") {
         entryAt(position: 0) { hidden } } }""",
+    "a page from a place on": """{ leaderboard(id: "board") {
+        place: entries(limit: 2, from: {position: 3}) { nextToken previousToken items {
+        participant { id } rank { rank position } } }
+        score: entries(limit: 2, from: {score: ["2"]}) { previousToken items { score { value } } } } }""",
+    "a page from two places on": """{ leaderboard(id: "board") {
+        entries(from: {position: 3, score: ["2"]}) { nextToken } } }""",
+    "a page from nowhere on": """{ leaderboard(id: "board") { entries(from: {}) { nextToken } } }""",
     "boards": """{ leaderboards(limit: 5) { nextToken items {
         id size top(limit: 2) { score { value } } } } }""",
     "participant": """{ participant(id: "p02") { id displayName entries { nextToken items {

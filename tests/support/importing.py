@@ -13,7 +13,7 @@ from core.domain.model import (
     ScorePolicy,
 )
 from core.domain.periods import ALL_TIME
-from core.ranking import queries
+from core.ranking import pages
 from core.storage.database import Database
 from local.cli import main
 
@@ -46,13 +46,11 @@ class World:
 
     def entries(self) -> dict[str, Entry]:
         board = self.boards.get(self.board_id)
-        return {
-            entry.participant_id: entry for entry in queries.entries(self.db, board, ALL_TIME, 1000).items
-        }
+        return {entry.participant_id: entry for entry in pages.entries(self.db, board, ALL_TIME, 1000).items}
 
     def scores(self) -> dict[str, tuple[int, ...]]:
         return scores_of(self.db, self.boards.get(self.board_id))
 
 
 def scores_of(db: Database, board: Board) -> dict[str, tuple[int, ...]]:
-    return {entry.participant_id: entry.score for entry in queries.entries(db, board, ALL_TIME, 1000).items}
+    return {entry.participant_id: entry.score for entry in pages.entries(db, board, ALL_TIME, 1000).items}

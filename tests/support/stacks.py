@@ -6,7 +6,7 @@ from core.archives.write import begin_archive, write_archive
 from core.boards import Boards
 from core.domain.model import Board, CounterMode, Entry, PeriodKind, ScorePolicy
 from core.moderation.moderate import hide_entry, remove_entry
-from core.ranking.queries import entries
+from core.ranking.pages import entries
 from core.ranking.ranks import rank_entries
 from core.records.audit import AuditContext
 from core.storage.database import Database

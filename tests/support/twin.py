@@ -23,7 +23,8 @@ from core.domain.model import Board, Entry, Page, Rank, RankStrategy, ScoreKind,
 from core.moderation.correct import correct_entry
 from core.moderation.forget import erase_from_archives, forget_participant
 from core.moderation.moderate import hide_entry, remove_entry, restore_entry
-from core.ranking.queries import around, entries, entries_of, entry, participant_entries, size, top
+from core.ranking.pages import entries
+from core.ranking.queries import around, entries_of, entry, participant_entries, size, top
 from core.ranking.ranks import rank_entries
 from core.records.audit import AuditContext
 from core.records.jobs import Job, pending_jobs

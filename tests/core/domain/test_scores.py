@@ -13,7 +13,8 @@ from core.domain.board import ComponentInput
 from core.domain.errors import InvalidInput, InvalidScore
 from core.domain.model import Component, ScoreKind, ScorePolicy, SortOrder, TieBreak
 from core.domain.scores import display, format_value, number, parse, parse_score
-from core.ranking.queries import entries, entry
+from core.ranking.pages import entries
+from core.ranking.queries import entry
 from core.storage.database import Database, metered
 from core.submissions.submit import Submission, submit_score
 from tests.support.twin import ALL_TIME, NOW, Twin, written

@@ -17,7 +17,8 @@ from core.domain.model import UNSET
 from core.domain.text import check_id, is_invisible
 from core.entries.texts import update_entry
 from core.moderation.moderate import remove_entry
-from core.ranking.queries import around, entries, entries_of, entry, participant_entries, size, top
+from core.ranking.pages import entries
+from core.ranking.queries import around, entries_of, entry, participant_entries, size, top
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score
 from tests.support.twin import ALL_TIME, LONG_AGO, NOW, Twin

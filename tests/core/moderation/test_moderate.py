@@ -18,7 +18,8 @@ from core.domain.errors import (
 from core.domain.model import CounterMode, PeriodKind, ScorePolicy
 from core.domain.periods import periods_reached
 from core.moderation.moderate import hide_entry, remove_entry, restore_entry
-from core.ranking.queries import entries, entry, size
+from core.ranking.pages import entries
+from core.ranking.queries import entry, size
 from core.records.audit import AuditAction, AuditContext, all_records
 from core.records.flags import flagged_participants
 from core.storage.database import Database

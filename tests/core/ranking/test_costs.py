@@ -18,7 +18,8 @@ from core.counters.nodes import partitions
 from core.domain.board import ComponentInput
 from core.domain.model import CounterMode, Entry, Rank, RankStrategy
 from core.ranking import ladder, ranks
-from core.ranking.queries import entries, entries_of, entry, top
+from core.ranking.pages import entries
+from core.ranking.queries import entries_of, entry, top
 from core.storage.database import Database, metered
 from core.tree import shape
 from tests.support.graphql_api import Api

@@ -9,7 +9,8 @@ from core.boards import Boards
 from core.domain.entry_item import entry_key
 from core.domain.model import RankStrategy
 from core.domain.periods import ALL_TIME
-from core.ranking.queries import around, entries, entry, participant_entries, top
+from core.ranking.pages import entries
+from core.ranking.queries import around, entry, participant_entries, top
 from core.ranking.ranks import rank_entries
 from core.storage.database import Database
 from core.upkeep.checks import check

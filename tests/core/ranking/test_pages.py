@@ -8,14 +8,18 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
 from core.boards import Boards
-from core.domain.errors import InvalidInput
+from core.domain.entry_item import entry_key
+from core.domain.errors import InvalidInput, InvalidScore
 from core.domain.limits import MAX_BOARDS_PAGE, MAX_ENTRIES_OF, MAX_PAGE, MAX_TOP
-from core.domain.model import Entry, ScorePolicy, TieBreak
-from core.ranking.queries import entries, entries_of, participant_entries, top
+from core.domain.model import Entry, Page, RankStrategy, ScorePolicy, TieBreak
+from core.ranking.pages import entries
+from core.ranking.queries import entries_of, participant_entries, top
+from core.ranking.ranks import rank_entries
 from core.storage.database import Database
 from tests.support.twin import ALL_TIME, NOW, Twin, submit_to, walk
 
@@ -295,3 +299,121 @@ def test_the_boards_in_pages(db: Database, boards: Boards) -> None:
             if token is None:
                 break
         assert found == sorted(ids, key=str.encode)
+
+
+# From any place, both ways
+
+
+def ids(page: Page[Entry]) -> list[str]:
+    return [one.participant_id for one in page.items]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 24, 25, 100])
+def test_a_page_begins_at_any_position_and_goes_both_ways(twin: Twin, drain: Drain, limit: int) -> None:
+    drain()
+    order = [one.participant for one in twin.oracle.ranked()]
+    read = partial(entries, twin.db, twin.board, ALL_TIME, limit)
+    for position in range(1, 26):
+        page = read(position=position)
+        assert ids(page) == order[position - 1 : position - 1 + limit]
+        check_ranks(twin, page)
+        assert (page.previous_token is None) == (position == 1)
+        back, token = position - 1, page.previous_token
+        while token is not None:
+            before = read(token)
+            start = max(0, back - limit)
+            assert ids(before) == order[start:back]
+            check_ranks(twin, before)
+            again = read(before.next_token)
+            assert ids(again) == order[back : back + limit]
+            back, token = start, before.previous_token
+        assert back == 0
+        forth = [one for following in walk(partial(read)) for one in following]
+        assert [one.participant_id for one in forth] == order
+
+
+def check_ranks(twin: Twin, page: Page[Entry]) -> None:
+    """Check the ranks of a page's entries, which are counted from its first one."""
+    for strategy in (RankStrategy.INDEX, RankStrategy.TREE, RankStrategy.LADDER):
+        for shown, rank in zip(
+            page.items, rank_entries(twin.db, twin.board, ALL_TIME, page.items, strategy), strict=True
+        ):
+            assert rank is not None
+            place = twin.oracle.place(shown.participant_id)
+            assert place is not None
+            assert (rank.rank, rank.position) == (place.rank, place.position)
+
+
+def test_a_page_begins_at_a_score(twin: Twin, drain: Drain) -> None:
+    drain()
+    standings = twin.oracle.ranked()
+    order = [one.participant for one in standings]
+    for score in range(-1, 9):
+        worse = [at for at, one in enumerate(standings) if one.score[0] <= score]
+        start = worse[0] if worse else len(order)
+        page = entries(twin.db, twin.board, ALL_TIME, 4, score=[str(score)])
+        assert ids(page) == order[start : start + 4]
+        check_ranks(twin, page)
+        assert (page.previous_token is None) == (start == 0)
+        if page.previous_token:
+            before = entries(twin.db, twin.board, ALL_TIME, 4, page.previous_token)
+            assert ids(before) == order[max(0, start - 4) : start]
+            check_ranks(twin, before)
+
+
+def test_past_the_end_is_an_empty_page_that_leads_back(twin: Twin, drain: Drain) -> None:
+    drain()
+    order = [one.participant for one in twin.oracle.ranked()]
+    page = entries(twin.db, twin.board, ALL_TIME, 10, position=26)
+    assert (ids(page), page.next_token) == ([], None)
+    last = entries(twin.db, twin.board, ALL_TIME, 10, page.previous_token)
+    assert (ids(last), last.next_token) == (order[15:], None)
+    check_ranks(twin, last)
+    twice = entries(twin.db, twin.board, ALL_TIME, 10, last.previous_token)
+    assert ids(twice) == order[5:15]
+
+
+def test_a_page_whose_entries_have_left_still_leads_both_ways(twin: Twin, drain: Drain) -> None:
+    drain()
+    order = [one.participant for one in twin.oracle.ranked()]
+    page = entries(twin.db, twin.board, ALL_TIME, 5, position=6)
+    for participant in order[:5]:
+        twin.remove(participant)
+    before = entries(twin.db, twin.board, ALL_TIME, 5, page.previous_token)
+    assert (ids(before), before.previous_token) == ([], None)
+    assert ids(entries(twin.db, twin.board, ALL_TIME, 5, before.next_token)) == order[5:10]
+    for participant in order[15:]:
+        twin.remove(participant)
+    nothing = entries(twin.db, twin.board, ALL_TIME, 5, score=["0"])
+    assert ids(nothing) == []
+    assert ids(entries(twin.db, twin.board, ALL_TIME, 5, nothing.previous_token)) == order[10:15]
+
+
+def test_foreign_items_end_no_page(twin: Twin) -> None:
+    """They are left out; the page is as full as without them, and the rest of the board follows."""
+    order = [one.participant for one in twin.oracle.ranked()]
+    board = twin.board
+    for number, participant in enumerate(order[:12]):
+        key = twin.db.client.get_item(
+            TableName=twin.db.tables.scores, Key=entry_key(board, ALL_TIME, participant)
+        )["Item"]
+        foreign = {**key, "participant": {"S": f"foreign{number}"}, "version": {"S": "one"}}
+        twin.db.client.put_item(TableName=twin.db.tables.scores, Item=foreign)
+    assert [one for page in pages_of(twin, 5) for one in page] == order
+    assert [len(page) for page in pages_of(twin, 5)] == [5] * 5
+
+
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        ({"position": 1, "score": ["1"]}, "a page begins at one of a token, a position and a score"),
+        ({"position": 0}, "position: must be at least 1, not 0"),
+        ({"score": ["x"]}, "score"),
+        ({"score": []}, "score"),
+    ],
+)
+def test_a_wrong_place_is_refused(twin: Twin, token: str, places: dict[str, Any], message: str) -> None:
+    with pytest.raises((InvalidInput, InvalidScore), match=message):
+        entries(twin.db, twin.board, ALL_TIME, 5, **places)
+    with pytest.raises(InvalidInput, match="a page begins at one of"):
+        entries(twin.db, twin.board, ALL_TIME, 5, token, position=1)

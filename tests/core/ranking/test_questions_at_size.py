@@ -15,6 +15,7 @@ from core.domain.rank_key import decode_score, distance, just_above, score_bytes
 from core.domain.scores import format_value, parse
 from core.ranking.distribution import distribution
 from core.ranking.ladder import ladder
+from core.ranking.pages import entries
 from core.ranking.ranks import rank_of
 from core.ranking.seek import entry_at, entry_to_reach
 from core.storage.database import Database, metered
@@ -52,6 +53,13 @@ def test_every_question(shape: Distribution, size: int) -> None:
             # A share of a place is rounded up, and may not be exact as a float.
             assert reached.rank_key in order[place - 1 : place + 1]
             assert meter.read_units <= limit
+            with metered() as meter:
+                page = entries(db, board, ALL_TIME, 5, position=place)
+            assert [one.rank_key for one in page.items] == order[place - 1 : place + 4]
+            assert meter.read_units <= limit + 0.5 * board.shards + 1
+            if page.previous_token:
+                before = entries(db, board, ALL_TIME, 5, page.previous_token)
+                assert [one.rank_key for one in before.items] == order[max(0, place - 6) : place - 1]
             rank = rank_of(db, board, ALL_TIME, texts(board, key))
             assert (rank.rank, rank.total, rank.exact) == (better + 1, size + 1, True)
         assert entry_at(db, board, ALL_TIME, size + 1) is None

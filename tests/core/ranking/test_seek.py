@@ -17,7 +17,7 @@ from core.domain.model import RankStrategy, SortOrder
 from core.moderation.moderate import hide_entry
 from core.ranking import ladder
 from core.ranking.distribution import distribution
-from core.ranking.queries import entries
+from core.ranking.pages import entries
 from core.ranking.ranks import rank_of
 from core.ranking.seek import entry_at, entry_to_reach
 from core.storage.database import Database, metered

@@ -15,7 +15,8 @@ from core.domain.errors import EntryNotFound, InvalidInput, InvalidScore
 from core.domain.model import Board, CounterMode, Entry, PeriodKind, ScorePolicy, TieBreak
 from core.entries.texts import update_entry
 from core.moderation.moderate import hide_entry
-from core.ranking.queries import entries, entry, size, top
+from core.ranking.pages import entries
+from core.ranking.queries import entry, size, top
 from core.ranking.ranks import rank_entries
 from core.records.audit import AuditContext
 from core.records.flags import flag_hidden, flag_restored

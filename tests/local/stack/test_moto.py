@@ -8,7 +8,8 @@ from moto import mock_aws
 from core.boards import Boards
 from core.domain.errors import LeaderboardExists, LeaderboardNotFound
 from core.domain.model import ScorePolicy, TieBreak
-from core.ranking.queries import entries, top
+from core.ranking.pages import entries
+from core.ranking.queries import top
 from core.storage.database import Database, Tables, connect
 from core.storage.tables import create_tables
 from tests.support.twin import ALL_TIME, Twin
