@@ -97,7 +97,6 @@ class Stack:
 
     def token(self, participant: str) -> str:
         command = [sys.executable, "-m", "local.cli", "token", participant, "--data", "data"]
-        command += ["--allow-origin", "null"]  # of the browser's empty page
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         return subprocess.check_output(command, cwd=self.folder, env=environment, text=True).strip()
 
