@@ -17,6 +17,7 @@ from botocore.session import Session
 from botocore.utils import get_environ_proxies
 
 from core.domain.errors import InvalidInput, Throttled
+from core.storage import clock
 from core.storage.backoff import back_off
 from core.storage.connections import Connections
 from core.storage.faults import is_throttled, retry_passing
@@ -158,7 +159,7 @@ def connect(
         config=_CONFIG,
     )
     events = client.meta.events
-    events.register("before-parameter-build.dynamodb", _ask_for_consumption)
+    events.register("before-parameter-build.dynamodb", _before_call)
     events.register("after-call.dynamodb", _after_call)
     events.register("needs-retry.dynamodb", retry_passing)
     url = client.meta.endpoint_url
@@ -171,14 +172,18 @@ def connect(
     return Database(client, tables)
 
 
-def _ask_for_consumption(params: dict[str, Any], model: Any, **_: object) -> None:
+def _before_call(params: dict[str, Any], model: Any, context: dict[str, Any], **_: object) -> None:
+    context["sent"] = clock.steady()
     if model.name in _METERED:
         for meter in _meters.get():
             meter.check_budget()
         params["ReturnConsumedCapacity"] = "TOTAL"
 
 
-def _after_call(parsed: dict[str, Any], model: Any, **_: object) -> None:
+def _after_call(
+    http_response: Any, parsed: dict[str, Any], model: Any, context: dict[str, Any], **_: object
+) -> None:
+    clock.learn(http_response.headers.get("Date"), context["sent"])
     if model.name in _METERED:
         for meter in _meters.get():
             meter.add(model.name, parsed)

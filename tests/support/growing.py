@@ -24,14 +24,14 @@ class Clock:
     def __init__(self) -> None:
         self._ahead = 0
 
-    def time_ns(self) -> int:
-        return time.time_ns() + self._ahead
+    def time(self) -> float:
+        return time.time() + self._ahead / 1000
 
     def __getattr__(self, name: str) -> Any:
         return getattr(time, name)
 
     def advance(self, milliseconds: int) -> None:
-        self._ahead += milliseconds * 1_000_000
+        self._ahead += milliseconds
 
 
 @dataclass
@@ -51,6 +51,8 @@ class Grower:
         monkeypatch.setattr(edges, "FANOUT", inner + 2)
         monkeypatch.setattr(edges, "_OUTER", 2)
         clock = Clock()
+        monkeypatch.setattr(clock_module, "_CLOCK", clock_module.Clock())
+        monkeypatch.setattr(clock_module, "learn", lambda *_: None)  # DynamoDB's clock is not advanced
         for module in (clock_module, root, known_trees):
             monkeypatch.setattr(module, "time", clock)
         return cls(clock, drain)
