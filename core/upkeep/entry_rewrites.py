@@ -49,8 +49,12 @@ def rewrite_entry(
 ) -> None:
     """Set an entry's `written_at` if it is before `birth` or too far ahead, and the rank key is the same.
 
+    Does nothing if the clock is so far behind that the node would not count the entry: it is left to others.
     Costs a write unit; in other modes than STREAM a consistent read too, and what `write_entry` says.
     """
+    now = now_ms()
+    if now + MAX_CLOCK_SKEW < birth:
+        return
     entry: Key = {"participant": {"S": participant}, "standings": {"S": standings}}
     before: Item | None = None
     if board.counter_mode is not CounterMode.STREAM:
@@ -58,7 +62,6 @@ def rewrite_entry(
         before = answer.get("Item", {})
         if "rank_key" not in before or bytes(before["rank_key"]["B"]) != key:
             return
-    now = now_ms()
     written = {"N": str(now)}
     write = EntryWrite(
         entry,
