@@ -3,9 +3,13 @@
 STREAM         the write alone; the stream's consumer counts it
 TRANSACTIONAL  the write and, where it crosses a leaf's edge, the counts, in one transaction
 INLINE         the write, and after it the counts; a death in between leaves a drift that `check` finds
+
+The AWS client sends a write again if its answer was lost, and the condition may then fail on the very first
+try. So an entry holds the ids of its last writes: one that finds its own id has been made.
 """
 
 import random
+import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,28 +33,38 @@ if TYPE_CHECKING:
 
 Item = Mapping[str, Any]
 
+_ID_BYTES = 8
+_KEPT_IDS = 4  # writers who get in between a write and its repetition
+
 
 @dataclass(frozen=True, slots=True)
 class EntryWrite:
     """A conditional update of one entry.
 
-    `update` is an UpdateItem without its table and key. `before` is the entry as it was read, which the
-    counts of a transaction start from. `after` has its rank key, shard and `written_at` afterwards, and is
-    None if it leaves the standings.
+    `update` is an UpdateItem without its table and key, whose expression begins with SET. `before` is the
+    entry as it was read, which counts start from. `after` has its rank key, shard and `written_at`
+    afterwards, and is None if it leaves the standings. Without an `id`, the update can be made twice.
     """
 
     key: Item
     update: Mapping[str, Any]
     before: Item | None
     after: Item | None
+    id: bytes | None = None
+
+
+def new_write_id() -> bytes:
+    """Return an id for a write."""
+    return secrets.token_bytes(_ID_BYTES)
 
 
 def write_entry(
     db: Database, board: Board, write: EntryWrite, *, at_once: bool = False
-) -> tuple[Item, Item | None]:
-    """Update an entry; return the item before and None, or if its condition fails, {} and the item found.
+) -> tuple[Item | None, Item | None]:
+    """Update an entry; return the item before and None, or if its condition fails, None and the item found.
 
-    With `at_once` an INLINE board counts as a TRANSACTIONAL one does.
+    Both are None if the entry has been updated, but the answer was lost and the entry had not been read. With
+    `at_once` an INLINE board counts as a TRANSACTIONAL one does.
 
     Raises:
         Throttled: other transactions got in the way too often; nothing is stored.
@@ -64,12 +78,16 @@ def write_entry(
         write = _if_unchanged(write)
         if counts:
             failed = _transact(db, [_transact_item(db, write), *counts])
-            return (write.before or {}, None) if failed is None else ({}, failed[0])
+            return (write.before or {}, None) if failed is None else (None, failed[0])
+    before: Item | None
     try:
         answer = db.client.update_item(**_update(db, write), ReturnValues="ALL_OLD")
+        before = answer.get("Attributes", {})
     except db.client.exceptions.ConditionalCheckFailedException as error:
-        return {}, failed_item(error)
-    before: Item = answer.get("Attributes", {})
+        found = failed_item(error)
+        if write.id is None or write.id not in _ids(found):
+            return None, found
+        before = write.before
     if inline:
         counts = _count_updates(db, board, replace(write, before=before))
         run_all([partial(db.client.update_item, **count["Update"]) for count in counts])
@@ -153,12 +171,25 @@ def _transact_item(db: Database, write: EntryWrite) -> "TransactWriteItemTypeDef
 
 
 def _update(db: Database, write: EntryWrite) -> dict[str, Any]:
-    return {
+    update: dict[str, Any] = {
         "TableName": db.tables.scores,
         "Key": write.key,
         **write.update,
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
+    if write.id is not None:
+        ids = [write.id, *_ids(write.before or {})][:_KEPT_IDS]
+        changes = update["UpdateExpression"].removeprefix("SET ")
+        update["UpdateExpression"] = f"SET write_id = :write_id, {changes}"
+        values = update["ExpressionAttributeValues"]
+        update["ExpressionAttributeValues"] = {**values, ":write_id": {"B": b"".join(ids)}}
+    return update
+
+
+def _ids(item: Item) -> list[bytes]:
+    """Return the ids of an entry's last writes, the latest first."""
+    ids = bytes(item["write_id"]["B"]) if "write_id" in item else b""
+    return [ids[start : start + _ID_BYTES] for start in range(0, len(ids), _ID_BYTES)]
 
 
 def _transact(db: Database, items: "list[TransactWriteItemTypeDef]") -> list[Item | None] | None:

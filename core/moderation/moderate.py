@@ -16,7 +16,7 @@ from core.domain.model import Board, Entry
 from core.domain.periods import ALL_TIME
 from core.domain.text import check_id
 from core.entries.read import board_items
-from core.entries.write import EntryWrite, Item, write_entry
+from core.entries.write import EntryWrite, Item, new_write_id, write_entry
 from core.records.audit import AuditAction, AuditContext, check_reason, record
 from core.records.flags import SET_REMOVED, flag_hidden, flag_removed, flag_restored, removed_values
 from core.storage.clock import now_ms
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
 
 _ATTEMPTS = 20
-_TOMBSTONE = frozenset({"participant", "standings", "version", "removed_at", TTL_ATTRIBUTE})
+_TOMBSTONE = frozenset({"participant", "standings", "version", "write_id", "removed_at", TTL_ATTRIBUTE})
 
 # What to do with an entry's item: `change` and `after` of `write_entry`, or None where nothing is to be done.
 Decide = Callable[[Item], tuple[dict[str, Any], Item | None] | None]
@@ -123,12 +123,14 @@ def change_entry(db: Database, board: Board, item: Item, decide: Decide) -> tupl
         Throttled: too many submissions at once; do it again.
     """
     key = entry_key(board, _period(item), item["participant"]["S"])
+    write_id = new_write_id()
     for _ in range(_ATTEMPTS):
         decided = decide(item)
         if decided is None:
             return item, item
         change, after = decided
-        _, refused_by = write_entry(db, board, EntryWrite(key, change, before=item, after=after))
+        write = EntryWrite(key, change, before=item, after=after, id=write_id)
+        _, refused_by = write_entry(db, board, write)
         if refused_by is None:
             kept = {name: item[name] for name in item if name not in {"rank_shard", "written_at"}}
             version = {"N": str(int(item["version"]["N"]) + 1)}

@@ -1,7 +1,6 @@
 """One submission on its way into one entry: what to write, decided from the item last seen. Pure."""
 
 import hashlib
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,7 +20,7 @@ from core.domain.keys import rank_shard, shard_of, standings_key
 from core.domain.model import Board, Entry, ScorePolicy
 from core.domain.periods import expires_at
 from core.domain.policy import Standing, next_standing
-from core.entries.write import EntryWrite, Item
+from core.entries.write import EntryWrite, Item, new_write_id
 from core.records.flags import ModerationFlags, check_not_removed, removed_at
 from core.storage.tables import TTL_ATTRIBUTE
 
@@ -54,7 +53,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A checked submission to one entry. `write_id` identifies its write."""
+    """A checked submission to one entry. `write_id` identifies its writes."""
 
     board: Board
     period: str
@@ -63,7 +62,7 @@ class Attempt:
     achieved_at: datetime
     texts: Mapping[str, str]
     sequence: SourceNumber | None = None
-    write_id: bytes = field(default_factory=lambda: secrets.token_bytes(8))
+    write_id: bytes = field(default_factory=new_write_id)
 
     def write_if_better(self, flags: ModerationFlags, now_ms: int) -> EntryWrite:
         """Return the write of policy BEST, for which nothing is read: DynamoDB compares the rank keys.
@@ -124,10 +123,6 @@ class Attempt:
             before, {**before, **write.key, **counted_up, **(write.after or {})}, write, accepted=True
         )
 
-    def has_written(self, item: Item) -> bool:
-        """Return whether an item is as this attempt wrote it."""
-        return bytes(item.get("write_id", {"B": b""})["B"]) == self.write_id
-
     def entry(self, item: Item) -> Entry | None:
         """Return the entry that an item holds, or None for an empty item or a tombstone."""
         return entry_from_item(self.board, self.period, item) if is_entry(item) else None
@@ -137,7 +132,6 @@ class Attempt:
         sets = self._name(item)
         if not sets:
             return Decision(item, item)
-        sets["write_id"] = {"B": self.write_id}
         if self.sequence:
             sets["sources"] = {"B": _with_sequence(_sources(item), self.sequence)}
         update = {
@@ -151,7 +145,8 @@ class Attempt:
         }
         key = entry_key(self.board, self.period, self.participant_id)
         sane = sanitize_item(standings_key(self.board.id, self.period, self.board.generation), item)
-        write = EntryWrite(key, update, before=item, after=without_foreign_shard(self.board, sane))
+        after = without_foreign_shard(self.board, sane)
+        write = EntryWrite(key, update, before=item, after=after, id=self.write_id)
         version = {"N": str(int(item["version"]["N"]) + 1)}
         return Decision(item, {**item, **sets, "version": version}, write)
 
@@ -181,7 +176,6 @@ class Attempt:
             "rank_key": {"B": key},
             "achieved_at": {"N": str(rank_key.microseconds(standing.achieved_at))},
             "written_at": {"N": str(now_ms)},
-            "write_id": {"B": self.write_id},
             **{name: {"S": text} for name, text in self.texts.items()},
         }
         if "display_name" in self.texts:
@@ -209,7 +203,8 @@ class Attempt:
                 **values,
             },
         }
-        return EntryWrite(entry_key(board, self.period, participant_id), update, before=before, after=sets)
+        key_of_entry = entry_key(board, self.period, participant_id)
+        return EntryWrite(key_of_entry, update, before=before, after=sets, id=self.write_id)
 
 
 def _pack_previous(board: Board, item: Item) -> bytes:

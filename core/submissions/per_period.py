@@ -128,11 +128,13 @@ def repeat(db: Database, board: Board, participant_id: str, receipt: Receipt) ->
 def _make_unread(db: Database, attempt: Attempt, flags: ModerationFlags) -> Decision:
     write = attempt.write_if_better(flags, now_ms())
     before, found = write_entry(db, attempt.board, write)
-    if found is None:
-        return attempt.decision(write, before)
-    if attempt.has_written(found):
-        return Decision({}, found, write, accepted=True)
-    return _make(db, attempt, found, flags)
+    if found is not None:
+        return _make(db, attempt, found, flags)
+    if before is None:  # what stood before is lost with the answer
+        key = entry_key(attempt.board, attempt.period, attempt.participant_id)
+        answer = db.client.get_item(TableName=db.tables.scores, Key=key, ConsistentRead=True)
+        return Decision({}, answer.get("Item", {}), write, accepted=True)
+    return attempt.decision(write, before)
 
 
 def _make(db: Database, attempt: Attempt, item: Item, flags: ModerationFlags) -> Decision:
@@ -142,8 +144,7 @@ def _make(db: Database, attempt: Attempt, item: Item, flags: ModerationFlags) ->
         if decision.write is None:
             return decision
         _, found = write_entry(db, attempt.board, decision.write)
-        # The AWS client sends a write again whose answer was lost, and then finds this very write.
-        if found is None or attempt.has_written(found):
+        if found is None:
             return decision
         item = found
         back_off(number)

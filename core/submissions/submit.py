@@ -77,17 +77,17 @@ def submit_score(db: Database, board: Board, submission: Submission, *, now: dat
             stored; else perhaps in some periods, and submitting again completes the others.
 
     Costs for each period, with entries under 1 KB: BEST is one conditional UpdateItem: 1 write unit on the
-    table and, if the rank key moved, 2 on the index; 1 if refused. SUM and LATEST read first: a read unit
-    more, and a failed write of 1 unit for each time that another writer was faster. A new display name with
-    a refused score is a write more: 1 unit on the table and 1 on the index. In one transaction, which is SUM
-    over several periods and all that has an id, the table's units are doubled; an id is 1 read unit and 2
-    write units more. A retry with it only reads. Where there are periods that end, a read unit more tells
-    whether the participant is hidden or was removed.
+    table and, if the rank key moved, 2 on the index; 1 if refused. SUM, LATEST and mode INLINE read first: a
+    read unit more, and a failed write of 1 unit for each time that another writer was faster. A new display
+    name with a refused score is a write more: 1 unit on the table and 1 on the index. In one transaction,
+    which is SUM over several periods and all that has an id, the table's units are doubled; an id is 1 read
+    unit and 2 write units more. A retry with it only reads. Where there are periods that end, a read unit
+    more tells whether the participant is hidden or was removed.
     """
     checked = _check(board, submission, now)
     if (
         board.policy is ScorePolicy.BEST
-        and board.counter_mode is not CounterMode.TRANSACTIONAL  # which counts from the entry as it was read
+        and board.counter_mode is CounterMode.STREAM  # the others count from the entry as it was read
         and checked.identified is None
     ):
         flags = _read_flags(db, board, {submission.participant_id})

@@ -17,7 +17,7 @@ Intercept = Callable[[str, Request], Answer | None]
 
 def intercept(monkeypatch: pytest.MonkeyPatch, db: Database, before: Intercept) -> None:
     """Let `before` answer the client's requests in place of the engine."""
-    _wrap(monkeypatch, db, lambda operation, body, send: before(operation, body) or send())
+    wrap(monkeypatch, db, lambda operation, body, send: before(operation, body) or send())
 
 
 def lose_answers(
@@ -31,14 +31,15 @@ def lose_answers(
             raise ReadTimeoutError(endpoint_url="the engine's")
         return answer
 
-    _wrap(monkeypatch, db, lossy)
+    wrap(monkeypatch, db, lossy)
 
 
-def _wrap(
+def wrap(
     monkeypatch: pytest.MonkeyPatch,
     db: Database,
     around: Callable[[str, Request, Callable[[], Answer]], Answer],
 ) -> None:
+    """Call `around` for each request, with its operation, its body, and what sends it."""
     connections = db.client._connections  # type: ignore[attr-defined]
     send = connections.send
 

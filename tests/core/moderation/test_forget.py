@@ -146,6 +146,7 @@ def test_reports_18_erasure_covers_boards_periods_archives_and_records(
         "standings",
         "version",
         "removed_at",
+        "write_id",
         "expires_at",
         "record_set",
         "record_id",

@@ -123,7 +123,7 @@ def test_a_tombstone_has_the_participants_id_and_expires(db: Database, boards: B
     remove_entry(db, twin.board, "p", at(5))
     key = entry_key(twin.board, ALL_TIME, "p")
     left = db.client.get_item(TableName=db.tables.scores, Key=key)["Item"]
-    assert set(left) == {"participant", "standings", "version", "removed_at", "expires_at"}
+    assert set(left) == {"participant", "standings", "version", "write_id", "removed_at", "expires_at"}
     assert int(left["expires_at"]["N"]) == int((NOW + timedelta(days=30, seconds=5)).timestamp())
     drain()
     gone = {"SequenceNumber": "9", "ApproximateCreationDateTime": 0, "Keys": key, "OldImage": left}
