@@ -19,7 +19,7 @@ CHECKOV_READY := build/checkov/ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run demo test test-thorough bench bench-cpu lint infra-test package e2e cold-start schema requirements clean
+.PHONY: help setup setup-dev run demo test test-thorough chaos bench bench-cpu lint infra-test package e2e cold-start schema requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ test: setup-dev ## run the tests (ARGS="-k rank")
 
 test-thorough: setup-dev ## run the tests that `make test` leaves out because they take long
 	$(BIN)/pytest -n 2 -m thorough $(ARGS)
+
+chaos: setup-dev ## run the core on a database that fails at random (ARGS="--seeds 1000", see ARGS=--help)
+	$(BIN)/python -m tests.chaos $(ARGS)
 
 bench: setup-dev ## measure what reads and writes cost, into docs/capacity.md: hours (ARGS="--quick": a minute)
 	$(BIN)/python -m bench.capacity $(ARGS)

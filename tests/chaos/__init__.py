@@ -1,0 +1,1 @@
+"""Runs of the core on a database that fails at random."""
