@@ -23,7 +23,7 @@ def test_a_run(db: Database, monkeypatch: pytest.MonkeyPatch, seed: int) -> None
 def test_runs_do_meet_faults(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     hurried(monkeypatch)
     run = Run(db, 3)
-    run.faults.rate = 0.3
+    run.faults.rate = 0.6
     for second in range(60):
         run.submit(second)
     run.faults.remove()
