@@ -9,6 +9,7 @@ from botocore.session import Session
 from hypothesis import settings
 
 from core.boards import Boards
+from core.domain.model import Retention
 from core.storage.database import Database, Tables, connect
 from core.storage.tables import create_tables, definitions
 from local.stack.engine import Engine, find_engine, running_engine, temporary_folder
@@ -58,8 +59,9 @@ def db(engine: Engine) -> Iterator[Database]:
 
 @pytest.fixture
 def boards(db: Database) -> Boards:
-    """The boards of `db`, uncached."""
-    return Boards(db, cache_seconds=0)
+    """The boards of `db`, uncached. Their periods are kept for years: tests have dates of their own."""
+    kept = Retention(daily_days=36_500, weekly_days=36_500, monthly_days=36_500)
+    return Boards(db, cache_seconds=0, retention=kept)
 
 
 @pytest.fixture

@@ -32,8 +32,8 @@ query ($period: String) {
 
 
 @pytest.fixture
-def api(db: Database, boards: Boards) -> Api:
-    return Api(db, boards)
+def api(db: Database) -> Api:
+    return Api(db, Boards(db, cache_seconds=0))
 
 
 @pytest.fixture

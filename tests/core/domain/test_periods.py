@@ -527,7 +527,7 @@ def test_new_boards_have_the_stacks_retention(boards: Boards) -> None:
     brief = Boards(boards._db, retention=Retention(daily_days=2))
     brief.create(define_board(id="new", now=NOW))
     assert boards.get("new").retention == Retention(daily_days=2)
-    boards.create(define_board(id="plain", now=NOW))
+    Boards(boards._db).create(define_board(id="plain", now=NOW))
     assert brief.get("plain").retention == Retention()
 
 

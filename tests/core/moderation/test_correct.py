@@ -171,8 +171,8 @@ def test_with_a_period_it_alone_is_corrected(db: Database, boards: Boards, perio
     assert scores(db, board, *every).count(7) == 1
 
 
-def test_an_ended_period_is_corrected_until_it_expires(db: Database, boards: Boards) -> None:
-    board = in_periods(db, boards)
+def test_an_ended_period_is_corrected_until_it_expires(db: Database) -> None:
+    board = in_periods(db, Boards(db))
     later = replace(AUDIT, at=NOW + timedelta(days=30))
     (corrected,) = correct_entry(db, board, "p", ["7"], later, period=TODAY)
     assert corrected.score == (7,)
