@@ -122,7 +122,7 @@ def test_a_sum_is_added_once_though_others_add_in_between(
     assert not check(db, board, Twin(db, boards, board).standings, patience=0).drifts
 
 
-def test_what_stood_before_is_told(db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_stood_before_is_returned(db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the entry was read first. Under BEST nothing is read, so that goes with the answer."""
     board = make(boards, ScorePolicy.LATEST)
     submit(db, board, "7", 0)
