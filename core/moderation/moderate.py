@@ -1,7 +1,8 @@
 """Hide, restore or remove a participant's entries in every period of a board.
 
 All three take the same path, `_moderate`: flags and audit record first, in one transaction, then each entry.
-If a process dies in between, doing the same again completes it.
+If a process dies in between, doing the same again completes it. Where two operators hide and restore at once,
+the flags that were written last decide: whoever has changed entries reads them again, and follows them.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,7 +19,15 @@ from core.domain.text import check_id
 from core.entries.read import board_items
 from core.entries.write import EntryWrite, Item, new_write_id, write_entry
 from core.records.audit import AuditAction, AuditContext, check_reason, record
-from core.records.flags import SET_REMOVED, flag_hidden, flag_removed, flag_restored, removed_values
+from core.records.flags import (
+    NO_FLAGS,
+    SET_REMOVED,
+    flag_hidden,
+    flag_removed,
+    flag_restored,
+    read_flags,
+    removed_values,
+)
 from core.storage.clock import now_ms
 from core.storage.database import Database
 from core.storage.tables import TTL_ATTRIBUTE
@@ -43,8 +52,8 @@ def hide_entry(db: Database, board: Board, participant_id: str, audit: AuditCont
         InvalidInput: the id or the reason.
         Throttled: too many submissions at once; do it again.
 
-    Costs a read unit for each 4 KB of the participant's entries, 6 to 8 write units for flags and audit
-    record, and for each entry what it costs to take it off the index.
+    Costs a read unit for each 4 KB of the participant's entries and one for the flags, 6 to 8 write units for
+    flags and audit record, and for each entry what it costs to take it off the index.
     """
     flags = partial(flag_hidden, db, board, participant_id)
     changed = _moderate(db, board, participant_id, audit, AuditAction.HIDE, flags, _hide)
@@ -110,10 +119,32 @@ def _moderate(
     check_id("participantId", participant_id)
     items = [item for item in board_items(db, board, participant_id) if is_entry(item)]
     items.sort(key=lambda item: _period(item) != ALL_TIME)
-    if any(decide(item) for item in items):
-        records = record(db, action, audit, board_id=board.id, participant_id=participant_id)
-        db.client.transact_write_items(TransactItems=[flags(), *records])
-    return [change_entry(db, board, item, decide) for item in items]
+    if not any(decide(item) for item in items):
+        return [(item, item) for item in items]
+    records = record(db, action, audit, board_id=board.id, participant_id=participant_id)
+    db.client.transact_write_items(TransactItems=[flags(), *records])
+    changed = [change_entry(db, board, item, decide) for item in items]
+    if action is not AuditAction.REMOVE:
+        _follow_flags(db, board, participant_id, hidden=action is AuditAction.HIDE)
+    return changed
+
+
+def _follow_flags(db: Database, board: Board, participant_id: str, *, hidden: bool) -> None:
+    """Hide or restore entries as the flags say, if another operator has changed them meanwhile.
+
+    Costs a read unit, and what it takes to follow.
+
+    Raises:
+        Throttled: others change them again and again.
+    """
+    for _ in range(_ATTEMPTS):
+        flags = read_flags(db, board, [participant_id]).get(participant_id, NO_FLAGS)
+        if flags.hidden == hidden:
+            return
+        hidden = flags.hidden
+        for item in board_items(db, board, participant_id):
+            change_entry(db, board, item, _hide if hidden else partial(_restore, board))
+    raise Throttled("too many changes of one participant at once; do it again")
 
 
 def change_entry(db: Database, board: Board, item: Item, decide: Decide) -> tuple[Item, Item]:

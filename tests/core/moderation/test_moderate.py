@@ -1,13 +1,17 @@
 """Hide, restore, remove: reversible, in every period, recorded, and idempotent."""
 
+import random
+import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
 from core.boards import Boards
+from core.domain.board import define_board
 from core.domain.entry_item import entry_key
 from core.domain.errors import (
     EntryNotFound,
@@ -15,18 +19,20 @@ from core.domain.errors import (
     InvalidInput,
     LeaderboardClosed,
 )
-from core.domain.model import CounterMode, PeriodKind, ScorePolicy
+from core.domain.model import Board, CounterMode, PeriodKind, ScorePolicy
 from core.domain.periods import periods_reached
+from core.entries.read import board_items
 from core.moderation.moderate import hide_entry, remove_entry, restore_entry
 from core.ranking.pages import entries
 from core.ranking.queries import entry, size
 from core.records.audit import AuditAction, AuditContext, all_records
-from core.records.flags import flagged_participants
+from core.records.flags import NO_FLAGS, flagged_participants, read_flags
 from core.storage.database import Database
 from core.submissions.submit import Submission, submit_score, submit_scores
 from core.tree.changes import read_change
 from tests.support.dying import dying_at_each_request
 from tests.support.graphql_api import SUBMIT, Api
+from tests.support.interleaving import Process, World, virtual
 from tests.support.twin import ALL_TIME, LONG_AGO, NOW, Twin, submit_to
 
 Drain = Callable[[], int]
@@ -328,3 +334,36 @@ def test_a_late_retry_is_refused_in_periods_without_an_entry_to_remove(db: Datab
         assert isinstance(outcome, EntryRemoved)
     assert standing(db, twin, "p", yesterday) == {}
     assert standing(db, twin, "p", NOW) == {}
+
+
+@pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 400), marks=pytest.mark.thorough)])
+def test_hiding_and_restoring_at_once_leaves_every_period_alike(
+    lean: Database, monkeypatch: pytest.MonkeyPatch, seeds: range
+) -> None:
+    """As the flags say that were written last; a death on the way is made good by doing it again."""
+    mixed = []
+    for seed in seeds:
+        with monkeypatch.context() as patch:
+            world = World(lean, random.Random(seed))
+            virtual(patch, world)
+            board = Boards(lean).create(
+                define_board(id=f"race-{uuid.uuid4().hex[:8]}", now=NOW, periods=list(PeriodKind))
+            )
+            submit_score(lean, board, Submission("p", ["5"], NOW), now=NOW)
+
+            def operate(act: Callable[..., object], board: Board, process: Process) -> None:
+                act(process.db, board, "p", AUDIT)
+
+            operators = [
+                world.add(f"operator {number}", partial(operate, act, board))
+                for number, act in enumerate((hide_entry, restore_entry, hide_entry, restore_entry))
+            ]
+            hide_entry(lean, board, "p", AUDIT)
+            world.run(operators)
+            hidden = {
+                item["standings"]["S"]: "rank_shard" not in item for item in board_items(lean, board, "p")
+            }
+            flags = read_flags(lean, board, ["p"]).get("p", NO_FLAGS)
+            if set(hidden.values()) != {flags.hidden}:
+                mixed.append(seed)
+    assert mixed == []
