@@ -1,4 +1,4 @@
-"""`leaderboard list`, `status`, `top`, `submit`, `doctor`, `--version`, and `--json`."""
+"""`leaderboard list`, `status`, `top`, `find`, `submit`, `doctor`, `--version`, and `--json`."""
 
 import argparse
 import json
@@ -73,6 +73,25 @@ def test_scores_are_submitted_and_listed_on_a_stack_that_does_not_run(
     ]
     assert main(["list", *data]) == 0
     assert "The race" in capsys.readouterr().out
+
+
+def test_places_and_scores_are_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = ["--data", str(folder)]
+    for number in range(20):
+        assert main(["submit", "race", f"p{number:02}", str(number - 5), *data]) == 0
+    capsys.readouterr()
+    [found] = ask(capsys, "find", "race", "--position", 3, *data)
+    assert (found["rank"], found["of"], found["participant"], found["score"]) == (3, 20, "p17", "12")
+    [found] = ask(capsys, "find", "race", "--top-percent", 25, "--period", "daily", *data)
+    assert (found["rank"], found["score"]) == (5, "10")
+    [found] = ask(capsys, "find", "race", "--score", -3, *data)
+    assert (found["rank"], found["of"], found["participant"]) == (18, 21, None)
+    assert main(["find", "race", "--position", "21", *data]) == 1
+    assert "the board has fewer entries" in capsys.readouterr().err
+    assert main(["find", "race", "--position", "0", *data]) == 1
+    assert "InvalidInput: position: must be at least 1" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["find", "race", "--position", "1", "--score", "3", *data])
 
 
 def test_a_composite_score_is_submitted_part_by_part(
