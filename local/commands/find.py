@@ -28,7 +28,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "find",
         help="say who is at a position, what a score would be worth, what to reach",
         description="Prints who is at a position, or whose score one has to reach to be among the best so "
-        "many per cent, or the rank that a score would take. Exact, as of the counters, for a few read units.",
+        "many per cent, or the rank that a score would take; exact, as of the counters.",
     )
     parser.add_argument("board", metavar="BOARD", help="the board's id")
     place = parser.add_mutually_exclusive_group(required=True)
