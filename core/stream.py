@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -38,6 +38,7 @@ from core.tree.node import Step, node_name
 from core.tree.shape import GROW_AT, Path, capacity
 from core.upkeep.entry_rewrites import rewrite_entry
 
+_AT_RISK = timedelta(hours=23)  # a stream drops records after a day
 _PASS_SECONDS = 1.0  # between two passes of a bookkeeper over many changes
 _WORTH_WAITING = 32  # changes in a pass, from which on they probably share writes with the next ones
 _MARK_SECONDS = 30  # a leaf that stays full is marked again after so long
@@ -89,6 +90,7 @@ def process(
             continue
         changes[change.standings].append(change)
         newest = max(newest or change.at, change.at)
+    _report_late(changes)
     # Cache the boards in one round trip. A board that cannot be read is reported where it is needed.
     with suppress(LookupError, TypeError, ValueError):
         boards.get_many(split_standings(standings)[0] for standings in changes)
@@ -100,6 +102,14 @@ def process(
     to_notify = frozenset(standings for standings, is_due in zip(changes, due, strict=True) if is_due)
     handed_on = sum(len(each.changes) for each in bundles)
     return BatchReport(counted, len(records) - counted - handed_on, newest, to_notify, handed_on)
+
+
+def _report_late(changes: Mapping[str, Sequence[Change]]) -> None:
+    """Log an error if records are so old that the stream may have dropped others before they were read."""
+    oldest = datetime.now(UTC) - _AT_RISK
+    late = sorted(standings for standings, of in changes.items() if of[0].at < oldest)
+    if late:
+        _log.error("records nearly a day old: the stream may have dropped older ones; rebuild %s", late)
 
 
 def _take_bundles(boards: Boards, shard_id: str, changes: dict[str, list[Change]]) -> list[Bundle]:

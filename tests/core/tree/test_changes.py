@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -220,3 +221,16 @@ def test_writers_that_count_for_themselves_accept_a_foreign_item(
         assert rank_shard(twin.standings, 0)
         report = check(db, twin.board, twin.standings, patience=0)
         assert [one for one in report.drifts if one.where != "top"] == []
+
+
+@pytest.mark.parametrize(("hours", "reported"), [(1, False), (22, False), (23.5, True)])
+def test_records_that_are_nearly_dropped_are_reported(
+    db: Database, boards: Boards, caplog: pytest.LogCaptureFixture, hours: float, reported: bool
+) -> None:
+    """The stream keeps records for a day; where some are that old, others may be gone."""
+    written = datetime.now(UTC) - timedelta(hours=hours)
+    body = {**RECORD["dynamodb"], "ApproximateCreationDateTime": written.timestamp()}
+    body["NewImage"] = {name: value for name, value in body["NewImage"].items() if name != "written_at"}
+    process(db, boards, "shard", [{**RECORD, "dynamodb": body}])
+    messages = [record.message for record in caplog.records if record.levelname == "ERROR"]
+    assert [body["Keys"]["standings"]["S"] in message for message in messages] == [True] * reported
