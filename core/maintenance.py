@@ -33,7 +33,10 @@ class Maintenance:
         """
         now = time.monotonic()
         growing = grow_all(self.db, self.boards)
-        call_period_end_hooks(self.db, datetime.now(UTC), seconds / 2)
+        try:
+            call_period_end_hooks(self.db, datetime.now(UTC), seconds / 2)
+        except Exception:
+            _log.exception("boards whose periods end could not be read, trying again")
         jobs = 0
         for job, name, item in pending_jobs(self.db):
             try:

@@ -141,6 +141,22 @@ def test_maintenance_calls_the_hooks_of_what_has_ended(
     assert [archive.period for archive in archived(db, board)] == ["daily-2026-11-30"]
 
 
+def test_jobs_run_though_boards_cannot_be_read(
+    db: Database, boards: Boards, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    board = timed(db, boards, PeriodKind.ALL_TIME)
+    submit(db, board, "p", 1, NOW)
+    begin_archive(db, board, "all-time", NOW)
+
+    def fail(*_: object) -> None:
+        raise OSError("no index")
+
+    monkeypatch.setattr("core.maintenance.call_period_end_hooks", fail)
+    assert Maintenance(db, boards).run(60) == (0, 0)
+    assert len(archived(db, board)) == 1
+    assert "could not be read, trying again" in caplog.text
+
+
 class Frozen(datetime):
     """A clock that is three days ahead."""
 
