@@ -137,8 +137,14 @@ def count_bundles(
     Costs what `process` does, and reading and writing the ledger: a unit of each for each KB, 4 KB to read.
     """
     standings, bookkeeper = bundles[0][1].standings, bundles[0][1].bookkeeper
-    board = _board_of(boards, standings)
-    if board is None:
+    board_id, _, generation = split_standings(standings)
+    try:
+        board = boards.get_generation(board_id, generation)
+    except (*_LASTING, InvalidInput):
+        count = sum(len(of.changes) for _, of in bundles)
+        _log.exception("%d record(s) of %r set aside; rebuild its counters", count, standings)
+        return BatchReport(0, count, None)
+    if board is None:  # deleted
         return BatchReport(0, 0, None)
     ledger = read_ledger(db, standings, bookkeeper)
     counted: dict[str, int] = {}

@@ -37,14 +37,15 @@ resource "aws_lambda_event_source_mapping" "scores" {
 }
 
 # Changes of hot boards, in a group for each bookkeeper of some standings: what is in a group is counted in order, by one
-# invocation at a time. Nothing is given up on: a group that fails is tried again for 14 days, and an alarm goes off.
+# invocation at a time. A group that fails is tried again for a day, as long as the stream keeps records, and an alarm goes
+# off. No longer: guards and ledgers forget stream shards after 26 hours.
 resource "aws_sqs_queue" "bookkeeper" {
   name                       = "${var.name_prefix}-bookkeeper.fifo"
   fifo_queue                 = true
   deduplication_scope        = "messageGroup"
   fifo_throughput_limit      = "perMessageGroupId"
-  visibility_timeout_seconds = 60      # twice the function's timeout
-  message_retention_seconds  = 1209600 # 14 days
+  visibility_timeout_seconds = 60 # twice the function's timeout
+  message_retention_seconds  = 86400
   kms_master_key_id          = var.kms_key_arn
   sqs_managed_sse_enabled    = var.kms_key_arn == null ? true : null
   tags                       = local.tags

@@ -32,14 +32,13 @@ def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     The queue delivers nothing more of a bookkeeper until its bundles here are counted. A bookkeeper that
     fails stops no other.
     """
-    records = event["Records"]
     groups: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for record in records:
+    for record in event["Records"]:
         groups[record["attributes"]["MessageGroupId"]].append(record)
-    wait = len(records) < BATCH  # else more is waiting already
     with request(_settings, context, "bookkeeper"):
         with metered() as meter:
-            found = run_all([partial(_count, group, wait=wait) for group in groups.values()])
+            # Where ten of a group have come, more are waiting.
+            found = run_all([partial(_count, group, wait=len(group) < BATCH) for group in groups.values()])
         failed = [
             record
             for group, report in zip(groups.values(), found, strict=True)

@@ -210,3 +210,47 @@ def test_what_the_queue_refuses_is_sent_again_before_what_follows(
             [Bundle(name, 0, "shard", part) for part in (changes[:1], changes[1:]) for name in ("s2", "s3")]
         )
     assert len(sqs.requests) == 1
+
+
+def test_each_bookkeeper_waits_for_more_unless_ten_bundles_have_come(
+    load: Load,
+    db: Database,
+    boards: Boards,
+    api: Api,
+    bundles: Queue,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for board in ("one", "two"):
+        api.board(board)
+        fill(db, boards, board, 2)
+    load("stream_handler").handler(lambda_event(db), CONTEXT)
+    messages: list[dict[str, Any]] = []
+    while len(messages) < 2:
+        messages += bundles.receive()
+    module = load("bookkeeper_handler")
+    waits: list[bool] = []
+    count = module.count_bundles
+
+    def spy(*args: Any, wait: bool) -> Any:
+        waits.append(wait)
+        return count(*args, wait=wait)
+
+    monkeypatch.setattr(module, "count_bundles", spy)
+    module.handler({"Records": messages * 5}, CONTEXT)  # ten in all, five of each
+    assert waits == [True, True]
+    module.handler({"Records": messages[:1] * 10}, CONTEXT)
+    assert waits == [True, True, False]
+
+
+def test_bundles_of_a_board_that_cannot_be_read_are_set_aside(
+    load: Load, db: Database, boards: Boards, api: Api, bundles: Queue, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.board("hot")
+    fill(db, boards, "hot", 3)
+    load("stream_handler").handler(lambda_event(db), CONTEXT)
+    db.client.put_item(TableName=db.tables.boards, Item={"board": {"S": "hot"}, "listed": {"S": "x"}})
+    answer = load("bookkeeper_handler").handler({"Records": bundles.receive()}, CONTEXT)
+    assert answer == {"batchItemFailures": []}
+    out = capsys.readouterr().out
+    assert metrics(out)["MalformedRecords"] == 3
+    assert "rebuild its counters" in out
